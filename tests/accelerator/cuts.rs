@@ -104,7 +104,7 @@ pub fn slabs_share_a_device<A: Accelerator>(machines: &Machines<A>) {
         let layouts = SLABS.cut(small.padded.planes(), slabs).expect("the slabs fit");
         let placed = layouts.into_iter().map(|l| (device.clone(), l)).collect();
         let class = kernels::medium::Symmetry::Orthorhombic;
-        let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
+        let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a valid shot");
         // The recorder and the simulation may be moved to another thread between two runs.
         let tape = Mutex::new(Tape::default());
         std::thread::scope(|scope| {

@@ -27,7 +27,7 @@ struct Found<const D: usize> {
 
 fn on_processors<const D: usize>(world: &World<D>, parameters: Parameters) -> Adjoint<D> {
     let cpu = Cpu::new(1).expect("one thread");
-    Adjoint::new(cpu, &world.setup(), &world.shot, parameters).expect("a sound world")
+    Adjoint::new(cpu, &world.setup(), &world.shot, parameters).expect("a valid world")
 }
 
 fn on_a_device<const D: usize, A: Accelerator>(
@@ -38,7 +38,7 @@ fn on_a_device<const D: usize, A: Accelerator>(
     let device = (machines.open)(0);
     let cpu = Cpu::new(1).expect("one thread");
     let adjoint = gpu::adjoint((device.clone(), cpu), &world.setup(), &world.shot, parameters);
-    (adjoint.expect("a sound world"), device)
+    (adjoint.expect("a valid world"), device)
 }
 
 /// A grid of nodes around a mesh, about 45 m apart.
@@ -394,7 +394,7 @@ pub fn the_next_shot_of_elements_has_its_own_gradient<A: Accelerator>(machines: 
         found(&mut adjoint, &first, PLENTY);
         adjoint
             .next_shot(&second.setup(), &second.shot)
-            .expect("a sound world");
+            .expect("a valid world");
         let next = found(&mut adjoint, &second, PLENTY);
         let (mut alone, _device) = on_a_device(machines, &second, parameters);
         let alone = found(&mut alone, &second, PLENTY);

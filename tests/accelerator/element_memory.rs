@@ -65,11 +65,11 @@ fn told_over_taken<const D: usize>(recipe: Recipe<D>) -> f64 {
         nt: 5,
         ..Shot::default()
     };
-    let group = subdomains(std::slice::from_ref(&device), &setup, &shot, parts).expect("a sound world");
-    let taken = device.properties().memory_bytes - device.free_bytes().expect("it counts");
+    let group = subdomains(std::slice::from_ref(&device), &setup, &shot, parts).expect("a valid world");
+    let taken = device.properties().memory_bytes - device.free_bytes().expect("it reports its memory");
     drop(group);
     let points = Numbering::new(&world.mesh, &world.basis)
-        .expect("a sound mesh")
+        .expect("a valid mesh")
         .points();
     // In 3-D, 13 numbers per point of absorbing faces are not counted; in a large mesh these points are few.
     let faces = match (D, world.pml.is_some()) {
@@ -117,7 +117,7 @@ fn gradients_are_refused_before_they_take_memory() {
             let cpu = Cpu::new(1).expect("one thread");
             let parameters = Parameters::Speeds;
             let made = adjoint((device.clone(), cpu), &world.setup(), &world.shot, parameters);
-            let taken = memory - device.free_bytes().expect("it counts");
+            let taken = memory - device.free_bytes().expect("it reports its memory");
             made.map(|made| (made.machine_bytes(), taken))
                 .map_err(|error| error.to_string())
         };
@@ -146,7 +146,7 @@ fn receivers_of_gradients_are_counted() {
     let world = World::new(recipe);
     let of = |receivers: usize| {
         let device = Arc::new(Emulator::new());
-        let free = || device.free_bytes().expect("it counts");
+        let free = || device.free_bytes().expect("it reports its memory");
         let (before, cpu) = (free(), Cpu::new(1).expect("one thread"));
         let all = world.shot.receivers.iter().cycle();
         let shot = Shot {

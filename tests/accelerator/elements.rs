@@ -33,7 +33,7 @@ fn parts<const D: usize>(world: &World<D>, cuts: &[usize]) -> Vec<Range<usize>> 
 fn on_processors<const D: usize>(world: &World<D>) -> Group<Engine<D>> {
     let cpu = Arc::new(Cpu::new(1).expect("one thread"));
     let whole = parts(world, &[]);
-    subdomains(cpu, &world.setup(), &world.shot, (&whole, 0..1)).expect("a sound world")
+    subdomains(cpu, &world.setup(), &world.shot, (&whole, 0..1)).expect("a valid world")
 }
 
 /// Subdomains on devices.
@@ -45,7 +45,7 @@ fn on_devices<const D: usize, A: Accelerator>(
     let devices: Vec<Arc<A>> = own.clone().map(machines.open).collect();
     let parts = parts(world, cuts);
     let group = gpu::subdomains(&devices, &world.setup(), &world.shot, (&parts, own));
-    (group.expect("a sound world"), devices)
+    (group.expect("a valid world"), devices)
 }
 
 /// Everything recorded in one process.

@@ -90,10 +90,10 @@ fn steps_of_small_grids_are_replayed() {
         (shot.nbell, shot.jcheck, shot.jdata) = (1, 1000, 3);
         match jsnap {
             0 => shot.snapshots = None,
-            every => shot.snapshots.as_mut().expect("a world takes snapshots").every = every,
+            every => shot.snapshots.as_mut().expect("the world has snapshots").every = every,
         }
         let (mut simulation, devices) =
-            prepare::<f32, _>(machines, &shot, &tiny.medium(), How::PLAIN).expect("a sound shot");
+            prepare::<f32, _>(machines, &shot, &tiny.medium(), How::PLAIN).expect("a valid shot");
         simulation.run(&mut Tape::default()).expect("the shot runs");
         assert_eq!(
             devices[0].replays(),
@@ -192,7 +192,7 @@ fn refused_ranks_close_the_memory_of_others() {
         let devices: Vec<_> = devices.map(Arc::new).collect();
         let placed = devices.iter().cloned().zip(layouts[mine].to_vec()).collect();
         let class = Symmetry::Orthorhombic;
-        let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
+        let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a valid shot");
         let ranks = Watched {
             rank,
             device: devices[0].clone(),
@@ -203,7 +203,7 @@ fn refused_ranks_close_the_memory_of_others() {
             ..ParallelOptions::default()
         };
         let refused = simulation.run_among(&ranks, &mut Tape::default(), options);
-        let said = refused.expect_err("no such way").to_string();
+        let said = refused.expect_err("an impossible transport").to_string();
         assert!(
             said.contains("the GPU of a neighbour cannot be reached"),
             "{said}"

@@ -31,7 +31,7 @@ fn on_cpu(shot: &Shot, medium: Medium<f32>) -> (Tape<f32>, Result<(), Error>) {
         .expect("one slab fits");
     let cpu = Cpu::new(1).expect("threads start");
     let mut tape = Tape::default();
-    let mut simulation = displacement::Simulation::new(shot, medium, cpu, slabs).expect("a sound shot");
+    let mut simulation = displacement::Simulation::new(shot, medium, cpu, slabs).expect("a valid shot");
     let result = simulation.run(&mut tape);
     (tape, result)
 }
@@ -165,7 +165,7 @@ pub fn a_recorder_that_fails_ends_the_run<A: Accelerator>(machines: &Machines<A>
         for slabs in [&[][..], &cut] {
             let how = How { slabs, ..How::PLAIN };
             let (mut simulation, devices) =
-                prepare(machines, &shot, &small.medium(), how).expect("a sound shot");
+                prepare(machines, &shot, &small.medium(), how).expect("a valid shot");
             for left in [0, 1, 5, 20, 27] {
                 let mut full = Full {
                     left,

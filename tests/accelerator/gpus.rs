@@ -101,7 +101,7 @@ fn a_full_device_gives_the_same_bits_every_time() {
                 symmetry,
                 ..How::PLAIN
             };
-            let (mut simulation, _devices) = prepare(&machines, &shot, &medium, how).expect("a sound shot");
+            let (mut simulation, _devices) = prepare(&machines, &shot, &medium, how).expect("a valid shot");
             let mut first = None;
             for turn in 0..20 {
                 let mut seed = 1u32;

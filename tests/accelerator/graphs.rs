@@ -35,7 +35,7 @@ pub fn replayed_steps_equal_steps<A: Accelerator>(machines: &Machines<A>) {
             (shot.nbell, shot.jdata, shot.jcheck) = (k % 3, jdata, jcheck);
             match jsnap {
                 0 => shot.snapshots = None,
-                every => shot.snapshots.as_mut().expect("a world takes snapshots").every = every,
+                every => shot.snapshots.as_mut().expect("the world has snapshots").every = every,
             }
             let replayed = world(machines, &tiny, &shot, &[]);
             assert_eq!(replayed.steps.len(), steps.div_ceil(jdata));
@@ -54,7 +54,7 @@ pub fn replayed_steps_begin_again<A: Accelerator>(machines: &Machines<A>) {
     (shot.nbell, shot.jdata, shot.jcheck, shot.snapshots) = (1, 3, 1000, None);
     let [mut replayed, mut stepwise] = [&[][..], &[9, 12]].map(|slabs| {
         let (simulation, _) =
-            prepare::<f32, _>(machines, &shot, &tiny.medium(), on(slabs)).expect("a sound shot");
+            prepare::<f32, _>(machines, &shot, &tiny.medium(), on(slabs)).expect("a valid shot");
         simulation
     });
     for run in 0..3 {

@@ -51,24 +51,24 @@ fn prepared(
     for line in (0..lines).step_by(step) {
         let count = step.min(lines - line);
         upload.block(count).expect("a block").fill(1.0);
-        upload.commit(line, count).expect("it travels");
+        upload.commit(line, count).expect("it is sent");
     }
     let reading = shims.iter().map(|emulator| used(emulator)).collect();
-    let simulation = Simulation::new(shot, upload, last, None).expect("a sound shot");
+    let simulation = Simulation::new(shot, upload, last, None).expect("a valid shot");
     (simulation, reading)
 }
 
 /// Bytes that are taken of a device.
 fn used(emulator: &Emulator) -> usize {
     use kernels::device::accelerator::Accelerator;
-    emulator.properties().memory_bytes - emulator.free_bytes().expect("it counts")
+    emulator.properties().memory_bytes - emulator.free_bytes().expect("it reports its memory")
 }
 
 /// The peak memory that a run on `slabs` devices takes of each of them.
 fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetry)) -> Vec<usize> {
     let layouts = SLABS
         .partition(padded.planes(), slabs)
-        .expect("it is thick enough");
+        .expect("the grid is thick enough");
     let shims: Vec<_> = (0..slabs)
         .map(|k| Arc::new(Emulator::new().numbered(k).with_memory(ALL)))
         .collect();
@@ -101,7 +101,7 @@ fn a_run_takes_what_was_told() {
         ] {
             let layouts = SLABS
                 .partition(padded.planes(), slabs)
-                .expect("it is thick enough");
+                .expect("the grid is thick enough");
             for (layout, taken) in layouts.iter().zip(taken(&padded, &shot, slabs, (known, found))) {
                 let told = bytes(&shot, &padded, layout, known, 0);
                 println!("{ndim}-D {slabs} slabs {known} {found}: predicted {told}, taken {taken}");
@@ -130,7 +130,9 @@ fn messages_of_ranks_are_told_and_refused_together() {
     let padded = Padded::new(&grid, 16);
     let wavelet = Ricker::starting_at_zero(0.1).samples(30, 0.1, &[1.0; 3]);
     let shot = shot(0.1, wavelet, vec![[20.0; 3]], vec![[30.0; 3]]);
-    let layouts = SLABS.partition(padded.planes(), 3).expect("it is thick enough");
+    let layouts = SLABS
+        .partition(padded.planes(), 3)
+        .expect("the grid is thick enough");
     let talents = Capabilities {
         reach_devices: true,
         apart: true,
@@ -187,7 +189,9 @@ fn messages_are_told_to_the_byte() {
     let many = 5000;
     for (ndim, plane) in [(2, 944), (3, 112 * 128)] {
         let (padded, shot) = large(ndim);
-        let layouts = SLABS.partition(padded.planes(), 2).expect("it is thick enough");
+        let layouts = SLABS
+            .partition(padded.planes(), 2)
+            .expect("the grid is thick enough");
         // Lines begin at multiples of 16 numbers, which determines the length of a plane.
         assert_eq!(padded.plane_len(), plane);
         let message = ndim * 8 * plane * 4;

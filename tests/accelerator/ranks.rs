@@ -106,7 +106,7 @@ fn among<A: Accelerator>(
         let own = first..first + parts[ranks.rank()].len();
         let placed = own.map(|k| ((machines.open)(k), layouts[k].clone())).collect();
         let class = Symmetry::Orthorhombic;
-        let mut simulation = from_medium(shot, &small.medium(), placed, class).expect("a sound shot");
+        let mut simulation = from_medium(shot, &small.medium(), placed, class).expect("a valid shot");
         let mut tape = Tape::default();
         simulation
             .run_among(ranks, &mut tape, options)
@@ -146,7 +146,7 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
             let k = ranks.rank();
             let placed = vec![((machines.open)(k), layouts[k].clone())];
             let class = Symmetry::Orthorhombic;
-            let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
+            let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a valid shot");
             let refused = simulation.run_among(
                 ranks,
                 &mut Tape::default(),
@@ -189,7 +189,7 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         let k = ranks.rank();
         let placed = vec![((machines.open)(k), layouts[k].clone())];
         let class = Symmetry::Orthorhombic;
-        let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
+        let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a valid shot");
         let ways = simulation
             .connect(ranks, Transport::Auto)
             .expect("the neighbours connect");

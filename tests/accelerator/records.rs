@@ -72,9 +72,9 @@ pub fn a_simulation_runs_again<A: Accelerator>(machines: &Machines<A>) {
         shot.jdata = 2;
         let cpu = Cpu::new(1).expect("threads start");
         let one = SLABS.partition(small.padded.planes(), 1).expect("one slab fits");
-        let mut there = displacement::Simulation::new(&shot, small.medium(), cpu, one).expect("a sound shot");
+        let mut there = displacement::Simulation::new(&shot, small.medium(), cpu, one).expect("a valid shot");
         let (mut here, devices) =
-            prepare(machines, &shot, &small.medium(), on(&slabs)).expect("a sound shot");
+            prepare(machines, &shot, &small.medium(), on(&slabs)).expect("a valid shot");
         for run in 0..3 {
             let (mut a, mut b) = (Tape::<f32>::default(), Tape::default());
             there.run(&mut a).expect("it runs");

@@ -86,7 +86,7 @@ pub fn run<T: Real + Default, A: Accelerator>(
     medium: &Medium<T>,
     how: How<'_>,
 ) -> (Tape<T>, Result<(), Error>) {
-    let (mut simulation, devices) = prepare(machines, shot, medium, how).expect("a sound shot");
+    let (mut simulation, devices) = prepare(machines, shot, medium, how).expect("a valid shot");
     let mut tape = Tape::default();
     let result = simulation.run(&mut tape);
     drop(simulation);

@@ -81,7 +81,7 @@ fn a_staggered_run_takes_what_was_told() {
         let padded = case.shot.frame.around(&case.grid);
         let layouts = SLABS
             .partition(padded.planes(), slabs)
-            .expect("it is thick enough");
+            .expect("the grid is thick enough");
         let shims: Vec<_> = (0..slabs)
             .map(|k| Arc::new(Emulator::new().numbered(k)))
             .collect();
@@ -89,7 +89,7 @@ fn a_staggered_run_takes_what_was_told() {
         let raw = medium::<f32>(&padded, |_| isotropic(2.0, 1.1, 2.0));
         let cpu = Cpu::new(1).expect("one thread");
         let simulation = from_medium(&case.shot, &raw, case.class, (placed, None), &cpu);
-        let simulation = simulation.expect("a sound shot");
+        let simulation = simulation.expect("a valid shot");
         let mut all = 0;
         for (emulator, layout) in shims.iter().zip(&layouts) {
             let taken = emulator.paged_bytes(PAGE);
@@ -121,7 +121,9 @@ fn shots_side_by_side_take_what_was_told() {
     // Every second case is enough: the others differ in what does not depend on the number of shots.
     for (case, shots) in cases().iter().step_by(2).zip([2, 3, 5].into_iter().cycle()) {
         let padded = case.shot.frame.around(&case.grid);
-        let layouts = SLABS.partition(padded.planes(), 1).expect("it is thick enough");
+        let layouts = SLABS
+            .partition(padded.planes(), 1)
+            .expect("the grid is thick enough");
         let told = |shot: &Shot| bytes((shot, shots), &padded, &layouts[0], (case.class, 0));
         let device = Arc::new(Emulator::new());
         let placed = vec![(device.clone(), layouts[0].clone())];
@@ -129,12 +131,12 @@ fn shots_side_by_side_take_what_was_told() {
         let cpu = Cpu::new(1).expect("one thread");
         let mut shot = case.shot.clone();
         (shot.peaks, shot.snapshots) = (false, None);
-        let mut upload = Upload::new(&shot, &padded, placed, case.class, &cpu).expect("a sound shot");
+        let mut upload = Upload::new(&shot, &padded, placed, case.class, &cpu).expect("a valid shot");
         upload.medium(&raw).expect("it is sent");
         let all = vec![shot.clone(); shots];
-        let mut simulation = Simulation::side_by_side(&all, upload, case.class, None).expect("sound shots");
+        let mut simulation = Simulation::side_by_side(&all, upload, case.class, None).expect("valid shots");
         let first = device.paged_bytes(PAGE);
-        simulation.next_shots(&all[1..]).expect("sound shots");
+        simulation.next_shots(&all[1..]).expect("valid shots");
         let taken = first.max(device.paged_bytes(PAGE));
         let told = told(&shot);
         println!("{} {shots} shots: predicted {told}, taken {taken}", case.what);
@@ -177,7 +179,9 @@ fn fields_and_messages_are_told_to_the_byte() {
             (n[ndim - 1], plane),
             "{ndim}-D"
         );
-        let layouts = SLABS.partition(padded.planes(), 2).expect("it is thick enough");
+        let layouts = SLABS
+            .partition(padded.planes(), 2)
+            .expect("the grid is thick enough");
         let told = |shots: usize, messages: usize| {
             bytes(
                 (&shot, shots),

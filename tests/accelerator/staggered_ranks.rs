@@ -47,7 +47,7 @@ fn one_of<A: Accelerator>(
     let placed = mine.map(|k| ((machines.open)(k), layouts[k].clone())).collect();
     let cpu = Cpu::new(1).expect("one thread");
     let raw = part(whole, &own);
-    from_medium(&case.shot, &raw, case.class, (placed, None), &cpu).expect("a sound shot")
+    from_medium(&case.shot, &raw, case.class, (placed, None), &cpu).expect("a valid shot")
 }
 
 /// Work that every rank does with its simulation.

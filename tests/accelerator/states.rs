@@ -251,10 +251,10 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
         let layouts = SLABS.cut(planes, &[planes - 9, 9]).expect("the slabs fit");
         let cpu = Cpu::new(1).expect("one thread");
         let mut simulation =
-            displacement::Simulation::new(&shot, world.medium(), cpu, layouts).expect("a sound shot");
+            displacement::Simulation::new(&shot, world.medium(), cpu, layouts).expect("a valid shot");
         let header = simulation
             .resume(&Alone, &mut MemorySource(state))
-            .expect("a sound state");
+            .expect("a valid state");
         let mut tape = Tape::default();
         simulation.run(&mut tape).expect("the shot continues");
         assert_eq!(header.step, *step);
@@ -269,7 +269,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
     let mut tiny = World::tiny(&[20, 13]);
     tiny.steps = 130;
     let shot = tiny.shot(settings()[0]);
-    let (mut simulation, _) = prepare(machines, &shot, &tiny.medium(), on(&[])).expect("a sound shot");
+    let (mut simulation, _) = prepare(machines, &shot, &tiny.medium(), on(&[])).expect("a valid shot");
     let memory_store = Arc::new(MemoryStore::default());
     let layouts = SLABS
         .cut(tiny.padded.planes(), &[tiny.padded.planes()])
@@ -277,7 +277,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
     let cpu = Cpu::new(1).expect("one thread");
     let mut whole = Tape::default();
     displacement::Simulation::new(&shot, tiny.medium(), cpu, layouts)
-        .expect("a sound shot")
+        .expect("a valid shot")
         .run_saving(
             &Alone,
             &mut whole,
@@ -288,7 +288,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
     let (step, state) = memory_store.states().swap_remove(0);
     simulation
         .resume(&Alone, &mut MemorySource(&state))
-        .expect("a sound state");
+        .expect("a valid state");
     let mut tape = Tape::default();
     simulation.run(&mut tape).expect("the shot continues");
     let far = misfit(&from_step(&whole, step), &tape);
@@ -306,11 +306,11 @@ fn to_and_fro<A: Accelerator>(machines: &Machines<A>, case: &Case, every: States
         );
         let layouts = SLABS.cut(planes, &[9, planes - 9]).expect("the slabs fit");
         let mut simulation = velocity_stress::Simulation::new(&case.shot, raw, case.class, cpu, layouts)
-            .expect("a sound shot");
+            .expect("a valid shot");
         if let Some(state) = from {
             simulation
                 .resume(&Alone, &mut MemorySource(state))
-                .expect("a sound state");
+                .expect("a valid state");
         }
         let (mut tape, memory_store) = (Tape::default(), Arc::new(MemoryStore::default()));
         let mut checkpoints = saving(&Alone, &memory_store, every.every);

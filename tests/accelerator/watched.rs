@@ -39,7 +39,7 @@ pub fn every_kernel<A: Accelerator>(machines: &Machines<A>) {
         let mut second = world.shot(settings()[1]);
         assert_eq!(second.kind, SourceKind::Force);
         (second.nbell, second.one_way, second.jdata, second.jcheck) = (1, Form::Upwind, 2, 3);
-        second.snapshots.as_mut().expect("a world takes snapshots").every = 4;
+        second.snapshots.as_mut().expect("the world has snapshots").every = 4;
         let how = How {
             slabs: cut,
             symmetry: Symmetry::Isotropic,

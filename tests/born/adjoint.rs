@@ -22,7 +22,7 @@ fn apart<T: Number>(case: &Case, seed: u64) -> f64 {
     let mix = |x: &T| T::of(x.f64() / most + 0.5 * random.next());
     let data: Vec<T> = change.iter().map(mix).collect();
     let schedule =
-        CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory of the world");
+        CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("unlimited memory");
     let back = born.adjoint(&data, &schedule).expect("the reverse sweep");
     let (forward, adjoint) = (dot(&change, &data), dot(&model, &back));
     (forward - adjoint).abs() / forward.abs()
@@ -124,7 +124,7 @@ fn apart_in_exact_time<T: Number>(case: &Case, seed: u64) -> f64 {
         plan.to_time_adjoint(trace, Reading::OfOneTime)
     });
     let schedule =
-        CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory of the world");
+        CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("unlimited memory");
     let back = born.adjoint(&given, &schedule).expect("the reverse sweep");
     let (forward, adjoint) = (dot(&change, &data), dot(&model, &back));
     (forward - adjoint).abs() / forward.abs()
@@ -180,7 +180,7 @@ fn any_memory_gives_the_same_bits() {
         assert_eq!(
             all,
             back(2 * state + case.nt * tape / share),
-            "a share of 1/{share}"
+            "1/{share} of the steps"
         );
     }
     assert_eq!(all, back(4 * state + tape), "two checkpoints");

@@ -174,7 +174,7 @@ impl Case {
 
     pub fn born_with<T: Number>(&self, shot: &Shot, raw: Medium<T>, threads: usize) -> Born<T> {
         let cpu = Cpu::new(threads).expect("threads start");
-        Born::new(shot, raw, (self.class(), self.parameters), cpu).expect("a sound shot")
+        Born::new(shot, raw, (self.class(), self.parameters), cpu).expect("a valid shot")
     }
 
     pub fn medium<T: Real>(&self) -> Medium<T> {
@@ -201,7 +201,7 @@ impl Case {
             Cpu::new(1).expect("threads start"),
             (self.class(), self.parameters),
         );
-        Born::on_planes(shot, raw, of, (cpu, prepared)).expect("a sound shot")
+        Born::on_planes(shot, raw, of, (cpu, prepared)).expect("a valid shot")
     }
 
     /// The medium plus `share` times a perturbation of its parameters.

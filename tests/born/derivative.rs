@@ -91,7 +91,8 @@ fn gradients_are_finite_differences() {
         let apart =
             |records: &[f64]| -> Vec<f64> { records.iter().zip(&observed).map(|(a, b)| a - b).collect() };
         let residual = apart(&before);
-        let schedule = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+        let schedule =
+            CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("unlimited memory");
         let gradient = born.adjoint(&residual, &schedule).expect("the reverse sweep");
         let cells = case.grid().cells();
         let misfit = |perturbation: &[f64], share: f64| {

@@ -13,7 +13,8 @@ use kernels::source::Action;
 fn drifts<A: Accelerator>(open: Open<A>, case: &Case) -> [f64; 2] {
     both(open, case).map(|mut born| {
         let data = vec![1.0; born.records() * born.values()];
-        let all = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+        let all =
+            CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("unlimited memory");
         let schedule = all.with_boundary_saving();
         born.adjoint(&data, &schedule).expect("the reverse sweep");
         let first = born.drift().expect("waves have run backwards");
@@ -87,7 +88,8 @@ fn sees_every_component<A: Accelerator>(open: Open<A>, ndim: usize) {
         shot.sources[0].action = Action::Force(force);
         let drift = |born: Born<f32>| {
             let data = vec![1.0; born.records() * born.values()];
-            let all = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+            let all =
+                CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("unlimited memory");
             born.adjoint(&data, &all.with_boundary_saving())
                 .expect("the reverse sweep");
             born.drift().expect("waves have run backwards")

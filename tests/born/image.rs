@@ -57,7 +57,7 @@ fn media(depth: Depth, quantity: Quantity, slower: f64) -> [Born<f32>; 2] {
             None => isotropic(slower * SPEED, slower * SPEED / 1.7, 2.0),
         });
         let cpu = Cpu::new(1).expect("threads start");
-        Born::new(&first, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu).expect("a sound shot")
+        Born::new(&first, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu).expect("a valid shot")
     })
 }
 

@@ -104,7 +104,7 @@ impl Model {
             (Stiffness::isotropic(speeds), speeds.rho)
         });
         let cpu = Cpu::new(1).expect("threads start");
-        Born::new(shot, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu).expect("a sound shot")
+        Born::new(shot, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu).expect("a valid shot")
     }
 
     /// The waves that the reflector reflects.

@@ -65,7 +65,8 @@ fn what_is_left_is_of_second_order() {
     let observed = observed(&case, born.values());
     let mut perturbation = case.perturbation(&born, &mut Random(3));
     perturbation.iter_mut().for_each(|x| *x *= 0.01);
-    let schedule = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+    let schedule =
+        CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("unlimited memory");
     let shares = [0.3, 0.03, 0.003, 0.0003];
     let after = shares.map(|h| data(&case, &perturbation, h));
     for (kind, estimate) in kinds() {
@@ -96,7 +97,8 @@ fn gradients_are_finite_differences() {
     let case = case();
     let born = case.born::<f64>(&case.shot(), case.medium());
     let observed = observed(&case, born.values());
-    let schedule = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+    let schedule =
+        CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("unlimited memory");
     let cells = case.grid().cells();
     let gradients: Vec<Vec<f64>> = kinds()
         .map(|(kind, estimate)| {

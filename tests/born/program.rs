@@ -17,7 +17,7 @@ fn apart(case: &Case) -> f64 {
     let cpu = Cpu::new(1).expect("threads start");
     let mut tape = Tape::<f32>::default();
     let simulation = Simulation::new(&shot, case.medium::<f32>(), case.class(), cpu, slabs);
-    simulation.expect("a sound shot").run(&mut tape).expect("it runs");
+    simulation.expect("a valid shot").run(&mut tape).expect("it runs");
     let wanted = tape.traces.concat();
     relative_difference(got, &wanted)
 }

@@ -90,7 +90,7 @@ pub fn all_of_one(
     schedules: &[CheckpointSchedule],
 ) -> Vec<Vec<f32>> {
     let [first, _, others @ ..] = schedules else {
-        panic!("two schedules at least")
+        panic!("at least two schedules")
     };
     let mut found = all(born, (&Alone, case), given, &[&[*first], others].concat());
     // The adjoint and the gradient follow the records of the background and of the change.

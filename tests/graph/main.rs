@@ -176,7 +176,7 @@ fn subdomains_are_told_how_many_records_there_are() {
         let mut group = on_host(sectors(2, 0));
         group
             .resume(&Alone, &mut MemorySource(state))
-            .expect("a sound state");
+            .expect("a valid state");
         group.run(&mut Tape::default()).expect("the waves run");
         assert!(
             group.subdomains.iter().all(|waves| waves.before == records),
@@ -217,7 +217,7 @@ fn states_go_on_in_another_cut() {
         let mut group = on_host(sectors(count, 4));
         group
             .resume(&Alone, &mut MemorySource(state))
-            .expect("a sound state");
+            .expect("a valid state");
         assert_same(&from_step(&whole, *step), &run(group));
     }
 }

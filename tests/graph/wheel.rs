@@ -76,7 +76,7 @@ where
         before: 0,
         fault: None,
     };
-    Group::new(parts.into_iter().map(waves).collect(), schedule()).expect("a sound group")
+    Group::new(parts.into_iter().map(waves).collect(), schedule()).expect("a valid group")
 }
 
 pub fn on_host(parts: Vec<Part>) -> Group<Waves<OnHost>> {

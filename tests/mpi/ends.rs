@@ -206,7 +206,7 @@ fn the_memory_of_a_host_is_that_of_all_its_ranks() {
     let Some(mpirun) = launcher("the_memory_of_a_host_is_that_of_all_its_ranks") else {
         return;
     };
-    let text = std::fs::read_to_string("/proc/meminfo").expect("Linux tells its memory");
+    let text = std::fs::read_to_string("/proc/meminfo").expect("Linux reports its memory");
     let kilobytes = |key: &str| -> f64 {
         let line = text.lines().find(|line| line.starts_with(key));
         let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());

@@ -44,7 +44,7 @@ fn among(
         let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
         let medium = part(&whole, &own);
         let mut simulation =
-            Simulation::new(shot, medium, Cpu::new(1).unwrap(), slabs).expect("a sound shot");
+            Simulation::new(shot, medium, Cpu::new(1).unwrap(), slabs).expect("a valid shot");
         let mut tape = Tape::default();
         let result = simulation.run_among(ranks, &mut tape, options);
         (tape, result)
@@ -97,7 +97,7 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     let mut shot = world.shot(settings()[0]);
     // A window that includes no planes of the first and the last rank.
     let window = [3..30, 10..45, 0..1];
-    shot.snapshots.as_mut().expect("a world takes snapshots").window = window;
+    shot.snapshots.as_mut().expect("the world has snapshots").window = window;
     let whole = world.run(&shot, 1, &[]);
     for snapshots in [SnapshotWriter::EachRank, SnapshotWriter::Root] {
         let options = ParallelOptions {
@@ -169,7 +169,7 @@ fn records_of_ranks_come_together_in_their_places() {
         let (mut tape, own) = (Tape::<f32>::default(), ranks.rank());
         let places = (receivers[own].to_vec(), shares[own].clone());
         let mut gather =
-            Gather::new(ranks, &mut tape, &schedule, SnapshotWriter::Root, places).expect("it gathers");
+            Gather::new(ranks, &mut tape, &schedule, SnapshotWriter::Root, places).expect("a gather");
         for it in 0..schedule.nt {
             // A rank knows only the values of its own receivers.
             let mut known = trace(it);
@@ -222,7 +222,7 @@ fn records_that_wait_are_handed_on_before_a_state() {
         let mut tape = Tape::<f32>::default();
         let places = (vec![ranks.rank()], Vec::new());
         let mut gather =
-            Gather::new(ranks, &mut tape, &schedule, SnapshotWriter::EachRank, places).expect("it gathers");
+            Gather::new(ranks, &mut tape, &schedule, SnapshotWriter::EachRank, places).expect("a gather");
         for it in 0..2 {
             gather
                 .traces(it, &[it as f32 + 1.0, -1.0 - it as f32])

@@ -23,7 +23,7 @@ type Saving<'a> = Option<(&'a Arc<MemoryStore>, Every)>;
 fn simulation(world: &World, shot: &Shot, threads: usize, slabs: &[usize]) -> Simulation<f32> {
     let layouts = SLABS.cut(world.padded.planes(), slabs).expect("the slabs fit");
     let cpu = Cpu::new(threads).expect("threads start");
-    Simulation::new(shot, world.medium(), cpu, layouts).expect("a sound shot")
+    Simulation::new(shot, world.medium(), cpu, layouts).expect("a valid shot")
 }
 
 /// A whole run on these slabs, and the states that it has saved.
@@ -55,7 +55,7 @@ fn resumed(world: &World, shot: &Shot, state: &[u8], (threads, slabs): (usize, &
     let mut simulation = simulation(world, shot, threads, slabs);
     simulation
         .resume(&Alone, &mut MemorySource(state))
-        .expect("a sound state");
+        .expect("a valid state");
     let mut tape = Tape::default();
     simulation.run(&mut tape).expect("the shot runs");
     tape
@@ -120,7 +120,7 @@ fn among(
         let slabs = layouts[first..first + parts[ranks.rank()].len()].to_vec();
         let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
         let cpu = Cpu::new(1).expect("threads start");
-        let mut simulation = Simulation::new(shot, part(&whole, &own), cpu, slabs).expect("a sound shot");
+        let mut simulation = Simulation::new(shot, part(&whole, &own), cpu, slabs).expect("a valid shot");
         let mut tape = Tape::default();
         let options = ParallelOptions {
             snapshots: SnapshotWriter::Root,
@@ -253,7 +253,7 @@ fn bad_states_are_refused_in_a_sentence() {
     let shot = world.shot(settings()[0]);
     let (_, states) = saved(&world, &shot, 50, (1, &[60]));
     let state = &states[0].1;
-    let header = read_header(&mut MemorySource(state)).expect("a sound state");
+    let header = read_header(&mut MemorySource(state)).expect("a valid state");
     assert_eq!((header.step, header.label("records")), (50, Some("50")));
     assert_eq!(header.label("two\nlines\\"), Some("a=b\nc\\n\r"));
     let mut draw = Draw(4);

@@ -68,7 +68,7 @@ fn model_around(offsets: &[Vector]) -> Padded {
         let far = offsets.iter().map(|o| sign * o[a] + BEYOND[0]);
         far.chain([BEYOND[1]])
             .max_by(f64::total_cmp)
-            .expect("one at least")
+            .expect("at least one")
     };
     let low = [2, 0, 1].map(|a| -reach(a, -1.0));
     let high = [2, 0, 1].map(|a| reach(a, 1.0));

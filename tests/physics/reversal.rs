@@ -44,7 +44,7 @@ fn returns(padded: &Padded, surface: Surface, kind: SourceKind, slabs: &[usize])
     };
     let cut = SLABS.cut(padded.planes(), slabs).expect("the slabs fit");
     let cpu = Cpu::new(2).expect("threads start");
-    let mut simulation = Simulation::new(&s, medium::<f32>(padded, layers), cpu, cut).expect("a sound shot");
+    let mut simulation = Simulation::new(&s, medium::<f32>(padded, layers), cpu, cut).expect("a valid shot");
     let (mut there, mut back) = (Tape::<f32>::default(), Tape::<f32>::default());
     simulation.run(&mut there).expect("forward");
     simulation.schedule().direction = Direction::Backward;
@@ -95,7 +95,7 @@ fn a_run_that_loses_energy_is_not_turned() {
     let slabs = SLABS.cut(padded.planes(), &[90]).expect("the slab fits");
     let cpu = Cpu::new(1).expect("a thread starts");
     let mut simulation =
-        Simulation::new(&s, medium::<f32>(&padded, layers), cpu, slabs).expect("a sound shot");
+        Simulation::new(&s, medium::<f32>(&padded, layers), cpu, slabs).expect("a valid shot");
     simulation.schedule().direction = Direction::Backward;
     let refused = simulation
         .run(&mut Tape::<f32>::default())

@@ -51,7 +51,7 @@ fn order(run: &Outcome) -> usize {
     let (_, rest) = run
         .err
         .split_once("accuracy: order ")
-        .expect("a line on accuracy");
+        .expect("a line about accuracy");
     rest[..1].parse().expect("an order")
 }
 

@@ -72,7 +72,7 @@ fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     // There are frames of 8 nodes at both ends; the suggested grid is a whole percentage of the nodes.
     let side = number(&lone.err, "; a grid of z ") as usize;
     let percent = (1..100).rev().find(|percent| nodes * percent / 100 + 16 == side);
-    let percent = percent.expect("a share of the nodes");
+    let percent = percent.expect("a percentage of the nodes");
     for (n, code) in [(nodes * percent / 100, 0), (nodes * (percent + 1) / 100, 1)] {
         let found = of(&cube(n), "");
         assert_eq!(found.code, code, "{n} nodes on each side: {found:?}");

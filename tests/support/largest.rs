@@ -138,11 +138,7 @@ pub fn records<V: Value>(values: impl IntoIterator<Item = V>) -> Vec<f64> {
 #[track_caller]
 pub fn records_of<V: Value>(count: usize, values: impl IntoIterator<Item = V>) -> Vec<f64> {
     let values = spoiled(values, &[Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short]);
-    assert_eq!(
-        values.len(),
-        count,
-        "there must be as many records as were asked for"
-    );
+    assert_eq!(values.len(), count, "there must be as many records as requested");
     measured(values)
 }
 
@@ -242,7 +238,7 @@ pub fn pick(trace: &[f64], wavelet: &[f64], samples: std::ops::RangeInclusive<us
 fn top_of(of: impl Fn(i64) -> f64, within: std::ops::RangeInclusive<i64>) -> f64 {
     let best = within
         .max_by(|&a, &b| of(a).total_cmp(&of(b)))
-        .expect("a number to look at");
+        .expect("at least one number");
     let (before, top, after) = (of(best - 1), of(best), of(best + 1));
     best as f64 + 0.5 * (before - after) / (before - 2.0 * top + after)
 }

@@ -174,7 +174,7 @@ fn tiles_have_the_cells_that_are_asked_for() {
         let cpu = Cpu::new(1).unwrap().with_tile(Some(Tile { cells, rows: 0 }));
         let slabs = SLABS.partition(padded.planes(), 1).unwrap();
         let raw = medium::<f32>(&padded, layers);
-        let run = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
+        let run = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a valid shot");
         let words = run.tiles();
         assert!(
             words.starts_with(&format!("tiles of {found} cells along z")),

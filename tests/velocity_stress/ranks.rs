@@ -66,7 +66,7 @@ fn alone(shot: &Shot, ndim: usize) -> (Tape<f32>, Vec<f32>) {
     let slabs = SLABS.partition(padded.planes(), 1).expect("one slab fits");
     let raw = medium::<f32>(&padded, layers);
     let mut simulation =
-        Simulation::new(shot, raw, Symmetry::Isotropic, Cpu::new(1).unwrap(), slabs).expect("a sound shot");
+        Simulation::new(shot, raw, Symmetry::Isotropic, Cpu::new(1).unwrap(), slabs).expect("a valid shot");
     let mut tape = Tape::default();
     simulation.run(&mut tape).expect("the shot runs");
     tape.assert_lengths(lengths(shot, ndim));
@@ -94,7 +94,7 @@ fn among(
         let (raw, cpu) = (part(&whole, &own), Cpu::new(1).unwrap());
         let told = bytes(&padded, shot, &slabs, Symmetry::Isotropic);
         let mut simulation =
-            Simulation::new(shot, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
+            Simulation::new(shot, raw, Symmetry::Isotropic, cpu, slabs).expect("a valid shot");
         let mut tape = Tape::default();
         let result = simulation.run_among(ranks, &mut tape, options);
         let peaks = match &result {
@@ -192,7 +192,7 @@ fn ranks_of_a_volume_give_the_same_bits() {
 fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     let mut s = settings(2).swap_remove(0);
     // A window that includes no planes of the first and the last rank.
-    s.snapshots.as_mut().expect("the case takes snapshots").window = [4..20, 12..40, 0..1];
+    s.snapshots.as_mut().expect("the case has snapshots").window = [4..20, 12..40, 0..1];
     let (whole, _) = alone(&s, 2);
     assert!(magnitude(whole.snapshots.iter().flat_map(|(_, all)| all)) > 0.0);
     let all = among(&s, &grid(2), layers, (PLANE[2], ParallelOptions::default()));

@@ -51,7 +51,7 @@ fn returns(grid: &Grid, order: usize, surface: bool, slabs: usize) -> f64 {
     let slabs = SLABS.partition(padded.planes(), slabs).expect("the slabs fit");
     let cpu = Cpu::new(2).expect("threads start");
     let raw = medium::<f32>(&padded, layers);
-    let mut simulation = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
+    let mut simulation = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a valid shot");
     let (mut there, mut back) = (Tape::<f32>::default(), Tape::<f32>::default());
     simulation.run(&mut there).expect("forward");
     simulation.schedule().direction = Direction::Backward;
@@ -97,7 +97,7 @@ fn a_run_that_loses_energy_is_not_turned() {
     let slabs = SLABS.partition(padded.planes(), 1).expect("the slab fits");
     let raw = medium::<f32>(&padded, layers);
     let cpu = Cpu::new(1).expect("a thread starts");
-    let mut simulation = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
+    let mut simulation = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a valid shot");
     simulation.schedule().direction = Direction::Backward;
     let refused = simulation
         .run(&mut Tape::<f32>::default())
