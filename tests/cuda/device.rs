@@ -103,7 +103,7 @@ fn memory_is_zeroed_copied_and_given_back() {
                 .expect("inside");
             assert_eq!(read(&cuda, &copy), [1.0, 2.0, 3.0]);
         }
-        assert_eq!(cuda.allocate(0).expect("an empty array can be read").bytes(), 0);
+        assert_eq!(cuda.allocate(0).expect("an empty allocation works").bytes(), 0);
         drop(cuda);
         assert!(live() > 0, "memory keeps its device alive");
         drop((memory, host));

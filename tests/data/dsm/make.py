@@ -1,4 +1,4 @@
-"""Makes velocity.txt: seismograms of PREM by the direct solution method. README.md says what is in it, and how to install dsmpy.
+"""Makes velocity.txt: seismograms of PREM by the direct solution method. README.md describes its contents, and how to install dsmpy.
 
     python make.py > velocity.txt        (two minutes)
 """
@@ -31,22 +31,23 @@ LATITUDE, LONGITUDE = -13.82, -67.25
 STATIONS = [(3, 60), (5, 180), (8, 300), (10, 20), (12, 130)]
 TIMES = numpy.arange(0, 601, 2.0)
 
-# The spectrum: the length (s) of the series whose frequencies are computed, and how many; frequencies have an imaginary part by
-# which that series decays to a thousandth, so what comes after its end does not come back at its beginning
+# The spectrum: the length (s) of the series whose frequencies are computed, and their number. Frequencies have an
+# imaginary part by which the series decays to a thousandth, so that what comes after its end does not wrap around to
+# its beginning
 LENGTH, COUNT = 1638.4, 164
 DECAY = numpy.log(1000) / LENGTH
-ACCURACY = (0.003, 1e-10, 1e-6)  # of grids, and where depths and degrees are cut off
+ACCURACY = (0.003, 1e-10, 1e-6)  # spacing of grids, and limits for depths and degrees
 
 
 def padded(values, size):
-    """A one-dimensional array of the length that the Fortran has."""
+    """A one-dimensional array of the length that the Fortran code has."""
     array = numpy.zeros(size)
     array[: len(values)] = values
     return array
 
 
 def polynomials(column):
-    """Polynomials of all shells, as the Fortran has them."""
+    """Polynomials of all shells, in the form of the Fortran code."""
     array = numpy.zeros((4, 100), order="F")
     array[:, : len(SHELLS)] = numpy.array([shell[column] for shell in SHELLS], float).T
     return array
@@ -58,7 +59,7 @@ def spectra():
     density, vp, vs = (polynomials(column) for column in (2, 3, 4))
     eta = numpy.zeros((4, 100), order="F")
     eta[0] = 1
-    # No loss: tipsv takes a negative Q for none, tish needs a large one
+    # No attenuation: tipsv takes a negative Q for none, tish needs a large one
     none, large = padded([-1.0] * len(SHELLS), 100), padded([1e9] * len(SHELLS), 100)
     moment = numpy.array([[RR, RT, RP], [RT, TT, TP], [RP, TP, PP]], order="F")
     theta = padded(numpy.radians([distance for distance, _ in STATIONS]), 1000)
@@ -71,11 +72,11 @@ def spectra():
 
 
 def velocities(spectrum):
-    """Velocities in m/s at TIMES, behind a source of the half duration, `[r, t, p][station][time]`."""
+    """Velocities in m/s at TIMES, for a source with the half duration, `[r, t, p][station][time]`."""
     frequency = 2 * numpy.pi * numpy.arange(COUNT + 1) / LENGTH - 1j * DECAY
     bell = numpy.exp(-((frequency * HALF / 1.628) ** 2) / 4)
-    # Zero has no spectrum, for the method divides by frequencies: what is missing is a constant, which the time before the
-    # first arrival tells.
+    # There is no spectrum at zero, because the method divides by frequencies; the missing constant is determined from
+    # the time before the first arrival.
     turns = numpy.exp(2j * numpy.pi * numpy.outer(numpy.arange(COUNT + 1), TIMES) / LENGTH)
     damped = 2 / LENGTH * ((spectrum * bell) @ turns).real
     damped -= damped[:, :, TIMES < 30].mean(axis=2, keepdims=True)
@@ -93,7 +94,7 @@ def main():
     columns = []
     for station, (distance, azimuth) in enumerate(STATIONS):
         s, c = numpy.sin(azimuth_behind(distance, azimuth)), numpy.cos(azimuth_behind(distance, azimuth))
-        # Seen from above, p is a quarter turn to the left of t
+        # Seen from above, p is 90 degrees to the left of t
         columns += [up[station], c * away[station] + s * left[station], s * away[station] - c * left[station]]
     for row in zip(*columns):
         sys.stdout.write(" ".join(f"{1e7 * value:.0f}" for value in row) + "\n")

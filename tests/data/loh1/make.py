@@ -18,7 +18,7 @@ receivers = pyprop8.ListOfReceivers(numpy.array([6.0, 3.0]), numpy.array([8.0, 4
 
 
 def rate(w):
-    """Spectrum of the moment rate, times i w: what is computed for a step of moment becomes a velocity."""
+    """Spectrum of the moment rate times i w, which turns the result for a step of moment into a velocity."""
     return 1j * w * numpy.exp(-0.5 * (w * TAU) ** 2 - 4j * w * TAU)
 
 

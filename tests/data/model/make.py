@@ -2,7 +2,7 @@
 """Makes the fixtures of this folder: make.py GOLDEN_DIR
 
 GOLDEN_DIR holds the inputs, the outputs and the manifest.json of runs of sfewefd2d_omp and sfewefd3d_omp
-(Madagascar 4.3-git). Needs numpy. README.md says what comes out.
+(Madagascar 4.3-git). Needs numpy. README.md describes the output.
 """
 import json, os, re, struct, sys
 import numpy as np
@@ -21,7 +21,7 @@ gold = sys.argv[1]
 here = os.path.dirname(os.path.abspath(__file__))
 
 def header(name):
-    """Keys of a header, the last one of a name wins."""
+    """Keys of a header; the last one with a name is used."""
     text = open(os.path.join(gold, name + '.rsf'), 'rb').read().decode('latin-1')
     return {k: v.strip('"') for k, v in re.findall(r'(\w+)=("[^"]*"|\S+)', text)}
 
@@ -61,7 +61,7 @@ def fields_3d():
                 del3=del3, gam1=(c66 / c55 - 1) / 2, gam2=(c66 / c44 - 1) / 2)
 
 def pack(name, fields):
-    """Whole multiples of a step above the least value; differences along every axis; Rice code. See README.md."""
+    """Whole multiples of a step above the smallest value; differences along every axis; Rice code. See README.md."""
     out = bytearray()
     for key, field in fields.items():
         step, low = STEP * SCALE.get(key, 0.5), field.min()
@@ -99,7 +99,7 @@ def reference(case):
         snap, h = load(name + kind), header(name + kind)
         rank = 5 if three else 4
         entry['wfl'] = axes(h, rank)
-        if kind == '.snap':                               # sfwindow cut it out of two
+        if kind == '.snap':                               # sfwindow has cut it out of two
             entry['wfl'][rank - 1][0], entry['wfl'][rank - 1][1] = 2, 0.0
         n = [a[0] for a in entry['wfl'][:-1]][::-1]
         last = snap.reshape([-1] + n)[-1]

@@ -40,13 +40,13 @@ def make(name, code, endian="big", further=0):
             }
             file.trace[i] = values[i].astype(file.dtype)
     if code == 5 and not further:
-        # SU is the traces alone.
+        # SU consists only of traces.
         with open(name, "rb") as file:
             traces = file.read()[3600:]
         with open(name.replace("sgy", "su"), "wb") as file:
             file.write(traces)
     with segyio.open(name, ignore_geometry=True, endian=endian) as file:
-        # Fields that are not 0, by their first byte counted from 0.
+        # Fields that are not 0, by their first byte, counted from 0.
         headers = [{int(key) - 1: value for key, value in header.items() if value} for header in file.header]
         return {
             "values": [[float(f"{x:.9g}") for x in trace] for trace in file.trace],

@@ -1,6 +1,6 @@
-"""What the signal programs must give, computed with numpy and scipy: python make.py > expected.json
+"""The results that the signal programs must give, computed with numpy and scipy: python make.py > expected.json
 
-Every answer comes from another algorithm than the programs use: filters as powers of matrices, interpolation from
+Every result comes from an algorithm other than that of the programs: filters as powers of matrices, interpolation from
 scipy or by fitting polynomials, transforms as sums of exponentials.
 """
 
@@ -121,7 +121,7 @@ case("sfbandpass flo=2 fhi=100 nplo=1 nphi=7", traces, butterworth(traces, 2, 10
 
 
 def hilbert(data, order, ref):
-    """The series as powers of one matrix, with the odd ends of the filter."""
+    """The series as powers of one matrix, with the irregular ends of the filter."""
     n, c = data.values.shape[-1], 0.25 / ref
     step = np.eye(n) * (1 - 2 * c) + c * (np.eye(n, k=2) + np.eye(n, k=-2))
     for a, b, e, f in ((0, 1, 2, 3), (n - 1, n - 2, n - 3, n - 4)):
@@ -212,7 +212,7 @@ case("sfspline n1=15 o1=-0.5 d1=0.25 sort=y fp=1,-2", pairs, pairs.like(clamped,
 
 
 def eno(y, places, order):
-    """Polynomials through all sets of neighbours, fitted; of those near a place the smoothest."""
+    """Polynomials fitted through all sets of neighbours; near a point the smoothest of them is used."""
     n, high = len(y), np.abs(np.diff(y, order - 1))
     out = []
     for place in places:
@@ -233,7 +233,7 @@ case("sfremap1 n1=25 o1=0.47 d1=0.061 order=4", late, late.like(answer, o1=0.47,
 
 
 def mute(data, v0=1.45, tp=0.15, t0=0.0, x0=0.0, half=2.0, inner=False, hyper=False, slopep=None):
-    """Weights from 0 to 1 by the place between both edges."""
+    """Weights from 0 to 1 by the position between the two edges."""
     power = 2 if hyper else 1
     t = (0.1 * np.arange(9) - t0) ** power
     x = np.abs(half * (-0.2 + 0.1 * np.arange(6) - x0))[:, None] ** power
