@@ -76,7 +76,7 @@ fn fades(padded: &Padded, surface: Surface, kind: SourceKind) {
     let grown = energy.windows(2).any(|w| w[1] > w[0]);
     assert!(
         !grown,
-        "the energy grows from one window of four thousand steps to the next: {shares:?}"
+        "{surface:?} {kind:?}: the energy grows from one window of four thousand steps to the next: {shares:?}"
     );
 }
 
