@@ -12,7 +12,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Quantity, Shot};
 use kernels::source::{Action, Source};
 use std::ops::Range;
 
-/// A set-up.
+/// The options of a test case.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub ndim: usize,

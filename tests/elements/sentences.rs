@@ -8,7 +8,7 @@ use crate::runs::{HILL, hill};
 fn refused(desk: &crate::desk::Desk, line: &str, words: &[&str]) {
     let run = desk.sh(&format!("{line} > out.rsf"));
     assert_eq!(run.code, 1, "{line}: {run:?}");
-    // Warnings about what could be run come first.
+    // Warnings about the rest of the run come first.
     let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
     assert_eq!(sentences.len(), 1, "{line}: {}", run.err);
     for word in words {

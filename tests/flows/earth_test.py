@@ -7,7 +7,7 @@ import unittest
 
 from support import NAMES, TOP, Scratch, clean, floats, header
 
-sys.dont_write_bytecode = True  # nothing is made among the sources
+sys.dont_write_bytecode = True  # no files are written to the source tree
 CHAPTER = os.path.join(TOP, "book", "paper", "komatitsch2010")
 
 

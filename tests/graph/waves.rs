@@ -25,7 +25,7 @@ pub trait Fields: Sized {
     fn set_level(&mut self, level: usize, numbers: &[f32]) -> Result<(), Error>;
 }
 
-/// One subdomain.
+/// A subdomain with its fields.
 pub struct Waves<F> {
     pub part: Part,
     pub fields: F,

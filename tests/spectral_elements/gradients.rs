@@ -23,7 +23,7 @@ pub const ROCKS: Rocks = [[2600.0, 1500.0, 2100.0], [3100.0, 1750.0, 2300.0]];
 /// Water over rock.
 pub const SEA: Rocks = [[1500.0, 0.0, 1000.0], [2600.0, 1200.0, 2100.0]];
 
-/// A run.
+/// The options of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub rocks: Rocks,

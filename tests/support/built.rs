@@ -1,6 +1,6 @@
 //! The paths of the checkout and of the programs for tests: compiled in, unless the environment names others because
 //! the test was built elsewhere and copied here (tests/gpu).
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
 //! Plane waves and travel times in a homogeneous anisotropic medium, in float64 and independent of the engine, as a
-//! reference for simulated arrivals. Vectors are (x, y, z); mount this file with `#[path]` where it is needed.
+//! reference for simulated arrivals. Vectors are (x, y, z); include this file with `#[path]` where it is needed.
 //!
 //! A wave of unit normal n and polarisation g solves `c_ijkl n_j n_l g_k = rho v^2 g_i`; its energy travels with
 //! `V_i = c_ijkl p_l g_j g_k / rho`, p = n / v (Cerveny 2001, eqs 2.2.21 and 2.4.47).
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use kernels::medium::{Stiffness, Voigt};
 

@@ -1,5 +1,5 @@
 //! A scratch folder in which tests run the real programs as a user would from a shell.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 #[path = "built.rs"]
 pub mod built;
-#[allow(clippy::duplicate_mod)] // largest.rs is mounted without this file, too
+#[allow(clippy::duplicate_mod)] // largest.rs is included without this file, too
 #[path = "spoil.rs"]
 mod spoil;
 

@@ -1,6 +1,6 @@
 //! Small meshes with all features of spectral elements: fluids over solids, tables of constants, attenuation, absorbing
 //! faces, curved elements.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};

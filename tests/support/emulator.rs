@@ -3,7 +3,7 @@
 //!
 //! Streams are synchronous, or late ([`Emulator::late`]). Device memory is host memory between two guards, which
 //! [`Accelerator::finish`] checks; copies outside of allocated device memory are refused.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use std::ffi::c_void;
 use std::io::Write;
@@ -89,20 +89,20 @@ impl Emulator {
         self
     }
 
-    /// Its streams, and those of all late devices of this thread, run concurrently: work is put off until the host
+    /// Its streams, and those of all late devices of this thread, run concurrently: work is deferred until the host
     /// waits, and is then done in an order that events and the seed determine.
     pub fn late(mut self, seed: u64) -> Self {
         self.late = Some(Late::open(seed));
         self
     }
 
-    /// Opens no memory of other processes.
+    /// Does not open memory of other processes.
     pub fn closed(mut self) -> Self {
         self.opens_memory = false;
         self
     }
 
-    /// Is asked to wait for every launch.
+    /// Waits for every launch.
     pub fn synchronous(mut self) -> Self {
         self.synchronous = true;
         self

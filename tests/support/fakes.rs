@@ -1,7 +1,7 @@
 //! Fake drivers and a fake compiler that need no GPU, built from `tests/cuda/fake.c`, for processes that should find
 //! them.
 
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use crate::built;
 use std::io::Write;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 /// The driver that the process finds.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Driver {
-    /// No library that can be loaded.
+    /// A file that cannot be loaded as a library.
     None,
     /// A library without functions.
     Hollow,

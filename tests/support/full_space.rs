@@ -11,7 +11,7 @@
 //!
 //! Velocities are the displacements for the time derivative of the source. Vectors are (x, y, z) here. SI units
 //! throughout.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use crate::shots::Ricker;
 

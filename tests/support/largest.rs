@@ -4,9 +4,9 @@
 //!
 //! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure (`spoil.rs`): every test of
 //! physics must then fail, and `tests/spoil` names those that do not.
-#![allow(dead_code)] // not every test target that mounts this file calls all of it
+#![allow(dead_code)] // not every test target that includes this file calls all of it
 
-#[allow(clippy::duplicate_mod)] // desk.rs is mounted without this file, too
+#[allow(clippy::duplicate_mod)] // desk.rs is included without this file, too
 #[path = "spoil.rs"]
 pub mod spoil;
 
@@ -18,7 +18,7 @@ pub trait Value: Copy {
     type Number: Value<Number = Self::Number> + PartialOrd + Default;
     /// The number.
     fn number(self) -> Self::Number;
-    /// The same in double precision.
+    /// The number in double precision.
     fn double(self) -> f64;
     /// A number of this type.
     fn of(x: f64) -> Self::Number;
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(relative_difference([1.0f32, -2.0], [0.5f64, -4.0]), 0.5);
     }
 
-    /// Tests ask for errors below a bound of less than 1, so a measure that panics or returns 1 or more is a failure.
+    /// Tests require errors below a bound of less than 1, so a measure that panics or returns 1 or more is a failure.
     #[test]
     fn records_that_are_spoiled_fail_every_measure() {
         let (found, wanted) = ([1.0, -2.0, 0.25], [1.0, -2.0, 0.25]);

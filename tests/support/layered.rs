@@ -8,7 +8,7 @@
 //! 2a)` along and across a `k` of the azimuth `a`. Integrals over the azimuth of `k` are Bessel functions.
 //!
 //! Kjartansson's (1979) modulus gives each rock a constant Q. Coordinates are (z, x, y), with z downwards.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use crate::shots::Ricker;
 use fourier::num_complex::Complex;
@@ -45,7 +45,7 @@ impl Rock {
     }
 }
 
-/// Kjartansson's modulus of a wave of the speed `c` at the reference frequency, over density:
+/// Kjartansson's modulus of a wave of the speed `c` at the reference frequency, divided by density:
 /// `c^2 cos^2(pi g/2) (i w/w0)^(2 g)`, `g = atan(1/Q)/pi`.
 pub fn modulus(c: f64, q: f64, reference: f64, w: C) -> C {
     let g = (1.0 / q).atan() / PI;
@@ -74,7 +74,7 @@ impl Stack<'_> {
 /// The source at x = y = 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
-    /// A force downwards.
+    /// A downward force.
     Force,
     /// An explosion in a fluid.
     Explosion,

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 /// The number of GPUs that the programs can use here. If there is none, the test reports that it is skipped, and why;
-/// fewer than `REQUIRE_GPU=` asks for are a failure.
+/// fewer than `REQUIRE_GPU=` requires are a failure.
 pub fn gpus(test: &str) -> usize {
     let required = std::env::var("REQUIRE_GPU").ok().map_or(0, |n| {
         n.parse::<usize>()

@@ -1,5 +1,5 @@
 //! States that are kept in memory, and random numbers: the common part of the tests of saved states.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use crate::shots::Tape;
 use kernels::device::simd::Real;

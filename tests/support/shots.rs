@@ -1,6 +1,6 @@
 //! Media from formulas, shots with plain defaults, and a recorder that keeps everything: the common part of the tests
 //! of the engine. Triples are (z, x, y) as in `kernels::grid`.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use kernels::Error;
 use kernels::boundary::free_surface::Surface;

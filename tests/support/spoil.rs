@@ -1,6 +1,6 @@
 //! Replaces records if the environment asks for it: `SPOIL=nan`, `zero`, `empty` or `short`. Functions that measure
 //! errors and those by which tests receive records call this, and `tests/spoil` names the tests that still pass.
-#![allow(dead_code)] // not every file that mounts this one uses all of it
+#![allow(dead_code)] // not every file that includes this one uses all of it
 
 use std::cell::Cell;
 use std::io::Write;
@@ -22,7 +22,7 @@ pub enum Spoil {
 pub const ALL: [Spoil; 4] = [Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short];
 
 thread_local! {
-    /// The replacement that a test asks for on its thread, instead of that of the environment.
+    /// The replacement that a test requests on its thread, instead of that of the environment.
     pub static HERE: Cell<Option<Spoil>> = const { Cell::new(None) };
 }
 

@@ -1,4 +1,4 @@
-//! Streams of emulated accelerators: work is put off until the host waits for it, and is then done in an order that
+//! Streams of emulated accelerators: work is deferred until the host waits for it, and is then done in an order that
 //! only the streams and their events restrict. If an event is missing, some seeds give other bits.
 
 use kernels::Error;

@@ -1,5 +1,5 @@
 //! Ranks that are threads of this process, to test the cooperation of ranks without MPI.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use kernels::Error;
 use kernels::communicator::{Channel, Communicator, Span, Topic};

@@ -119,7 +119,7 @@ fn exact(case: &Case, q: [f64; 2], (way, r): (usize, f64), nt: usize) -> Vec<f64
     out
 }
 
-/// A run.
+/// The options of a run.
 struct Case {
     ndim: usize,
     /// Q of P and S.

@@ -1,4 +1,4 @@
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 //! Shots of the velocity-stress method, and their results. Triples are (z, x, y), tensors xx yy zz xy xz yz.
 
 use crate::shots::{Tape, medium};
