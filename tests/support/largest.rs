@@ -2,8 +2,8 @@
 //! maximum of floats ignores NaN, and an empty list would have no error, so a measure with it could be small although
 //! everything is wrong. These functions panic instead.
 //!
-//! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure (`spoil.rs`): every test of
-//! physics must then fail, and `tests/spoil` names those that do not.
+//! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure (`spoil.rs`):
+//! every test of physics must then fail, and `tests/spoil` names those that do not.
 #![allow(dead_code)] // not every test target that includes this file calls all of it
 
 #[allow(clippy::duplicate_mod)] // desk.rs is included without this file, too
