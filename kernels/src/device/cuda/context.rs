@@ -123,7 +123,7 @@ impl Context {
     }
 
     /// Gives this device access to the memory of `peer`; returns `false` where the hardware does not support it.
-    pub(super) fn synchronize(&self, peer: &Self) -> Result<bool, Error> {
+    pub(super) fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error> {
         if self.is_same_device(peer) {
             return Ok(true);
         }

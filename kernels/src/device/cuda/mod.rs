@@ -356,6 +356,7 @@ impl Accelerator for Cuda {
     }
 
     fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error> {
-        Ok(self.context.synchronize(&peer.context)? && peer.context.synchronize(&self.context)?)
+        Ok(self.context.enable_peer_access(&peer.context)?
+            && peer.context.enable_peer_access(&self.context)?)
     }
 }
