@@ -2,7 +2,7 @@
 
 use rsf_io::Job;
 
-/// Warns that those of `keys` that were given have no effect; `why` ends the sentence with the reason.
+/// Warns that those of `keys` that were given have no effect; `why` ends the warning with the reason.
 pub fn tell(job: &Job, keys: &[&str], why: &str) {
     let given: Vec<String> = keys
         .iter()
@@ -36,24 +36,24 @@ pub fn of_sources(job: &Job, files: &[&str]) -> anyhow::Result<()> {
         tell(
             job,
             &["src", "mech", "onset"],
-            &format!("beside {file}=, which says it"),
+            &format!("with {file}=, which says it"),
         );
     }
     for (keys, takers) in MECHANISMS {
         if let Some(file) = file {
-            tell(job, keys, &format!("beside {file}=, which says it"));
+            tell(job, keys, &format!("with {file}=, which says it"));
         } else if !takers.contains(&src) {
             let takers = takers.join(" or src=");
             tell(job, keys, &format!("with src={src}, only with src={takers}"));
         } else if job.has_input("mech") && keys != ["xaz"] {
-            tell(job, keys, "beside mech=, which has the strengths of all sources");
+            tell(job, keys, "with mech=, which has the strengths of all sources");
         }
     }
     if job.has_input("series") {
         tell(
             job,
             &["stf", "tau", "freq"],
-            "beside series=, which has the history",
+            "with series=, which has the history",
         );
     } else if stf == "ricker" {
         tell(job, &["tau"], "with stf=ricker, which takes freq=");

@@ -36,7 +36,7 @@ const BLOCK: usize = 1 << 11;
 /// Runs the program.
 ///
 /// # Errors
-/// Parameters that are wrong, files that do not fit together, or the first cell that is no elastic medium.
+/// Parameters that are wrong, files that do not fit together, or the first cell that is not an elastic medium.
 pub fn run(job: &mut Job) -> Result<()> {
     let law = Law::chosen(
         |name| job.given(name),
@@ -173,8 +173,8 @@ fn write_planes(model: &mut Model, recipe: &Recipe, budget: u64, output: &mut Ou
     Ok(worst)
 }
 
-/// Computes all cells in file order and passes pieces of them to `take`. Stops at the first cell that is no elastic
-/// medium.
+/// Computes all cells in file order and passes pieces of them to `take`. Stops at the first cell that is not an
+/// elastic medium.
 fn pass(model: &mut Model, recipe: &Recipe, mut take: impl FnMut(&[Cell]) -> Result<()>) -> Result<Worst> {
     let mut worst: Worst = None;
     let mut cells = vec![[0.0; Coefficients::All.count(3)]; PIECE.min(model.cells())];

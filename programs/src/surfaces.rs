@@ -20,7 +20,7 @@ impl Surface {
     /// Opens an entry of the parameter `key`: a number, or an RSF file with a map.
     ///
     /// # Errors
-    /// An empty entry, a number that is not finite, a file that cannot be read or is no map of finite numbers.
+    /// An empty entry, a number that is not finite, a file that cannot be read or is not a map of finite numbers.
     pub(crate) fn open(job: &mut Job, key: &str, word: &str) -> Result<Self> {
         if let Ok(z) = word.parse::<f64>() {
             if !z.is_finite() {

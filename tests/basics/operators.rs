@@ -289,7 +289,7 @@ fn sizes_that_disagree_are_told_as_sizes() {
         ),
         (
             "sfconjgrad ./deaf mod=m.rsf < big.rsf",
-            "standard input has 1000000 elements (n1=1000 n2=1000), and the operator takes fewer",
+            "standard input has 1000000 elements (n1=1000 n2=1000), but the operator takes fewer",
         ),
     ] {
         let run = bench.sh(line);

@@ -116,13 +116,13 @@ const TYPES: &[Case] = &[
     ("sfdd < a.rsf", "neither form= nor type="),
     (
         "sfdd < a.rsf type=string",
-        "type= got `string`, allowed are float or int",
+        "type=string is not allowed: type= must be float or int",
     ),
-    ("sfput < a.rsf d1=nan", "d1= got `nan`, allowed is a number"),
-    ("sfput < a.rsf o2=abc", "o2= got `abc`, allowed is a number"),
+    ("sfput < a.rsf d1=nan", "d1=nan is not allowed: d1= must be a number"),
+    ("sfput < a.rsf o2=abc", "o2=abc is not allowed: o2= must be a number"),
     (
         "sfdd < a.rsf type=quaternion",
-        "type= got `quaternion`, allowed are float or int",
+        "type=quaternion is not allowed: type= must be float or int",
     ),
     ("sfdd < a.rsf form=ascii format=%s", "not a format of printf"),
     ("sfdd < a.rsf form=ascii format='%g %g'", "2 conversions"),
@@ -220,8 +220,8 @@ fn warnings_name_what_differs_and_what_is_unknown() {
             said.err
         );
     };
-    piped("sfpad n1=9 end1=3", "n1= has no effect beside end1=3");
-    piped("sfwindow nn1=2", "nn1= is no parameter of this program");
+    piped("sfpad n1=9 end1=3", "n1= has no effect with end1=3");
+    piped("sfwindow nn1=2", "nn1= is not a parameter of this program");
     piped("sfput data_format=native_int", "no effect without esize=");
     piped("sfget", "no key is given");
     warned("sfspike n1=9 mags=2", "did you mean mag=");

@@ -385,7 +385,7 @@ fn what_is_refused() {
         ),
         (
             "sfsegyread tape=strange.sgy",
-            "format 4 (fixed point with a gain code, which the standard calls obsolete) cannot be read or written: allowed are 1 (IBM reals)",
+            "format 4 (fixed point with a gain code, which the standard calls obsolete) cannot be read or written: formats are 1 (IBM reals)",
         ),
         (
             "sfsegyread tape=ibm.sgy n2=5",

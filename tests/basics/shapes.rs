@@ -273,7 +273,7 @@ fn points_come_from_tables_of_numbers() {
             "1 2\\n3\\n",
             "line 2 of the table holds 1 numbers, but the first line holds 2",
         ),
-        ("# none\\n", "holds no numbers"),
+        ("# none\\n", "contains no numbers"),
     ] {
         let told = bench.refused(&format!("printf '{text}' | sfcsv2rsf > bad.rsf"));
         assert!(told.contains(words), "{told}");

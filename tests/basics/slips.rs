@@ -244,7 +244,7 @@ fn axes_that_are_not_there_are_told() {
         ("sfsmooth rect1=1 < d.rsf", none),
         (
             "sfreverse which=4 < d.rsf",
-            "which=4 names an axis behind the 2 of the data (n1=9 n2=4)",
+            "which=4 names an axis after the 2 of the data (n1=9 n2=4)",
         ),
         ("sfreverse which=3 < d.rsf", none),
         ("sfrotate rot3=1 < d.rsf", "rot3= has no effect"),
@@ -332,7 +332,7 @@ fn strict_programs_refuse_slips_among_keys() {
     for (line, told) in [
         (
             "sfwindow nn1=3 < d.rsf",
-            "nn1= is no parameter of this program: it is written to the header (did you mean n1= ?)",
+            "nn1= is not a parameter of this program: it is written to the header (did you mean n1= ?)",
         ),
         ("sfwindow mn1=3 < d.rsf", "(did you mean n1= ?)"),
         ("sfwindow mim1=3 < d.rsf", "(did you mean min1= ?)"),

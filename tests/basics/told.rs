@@ -62,7 +62,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "sfmath < a.rsf input=a.rsf output=input",
-        &["input= names a second dataset beside standard input"],
+        &["input= names a second dataset in addition to standard input"],
     ),
     (
         "sfmath < a.rsf x1=a.rsf output=x1",
@@ -102,7 +102,7 @@ const PICTURES: &[Case] = &[
     ),
     (
         "sfgrey < a.rsf scalebar=y bartype=u > p.png",
-        &["bartype=u: allowed are v (beside the picture) and h (below)"],
+        &["bartype=u is not allowed: bartype= must be v (next to the picture) or h (below)"],
     ),
     (
         "sfbyte < a.rsf | sfgrey fade=0.2 > p.png",

@@ -185,7 +185,7 @@ fn waves_are_the_same_far_from_zero() {
             "epsg=3",
             "epsg=3 is not a code of a projection that is known here",
         ),
-        ("epsg=4326", "epsg=4326 is no map"),
+        ("epsg=4326", "epsg=4326 is not a map projection"),
         ("epsg=2225", "epsg=2225 counts in units of 0.3048"),
         ("utm=33", "the mesh has no ground there"),
     ] {

@@ -94,13 +94,13 @@ fn what_is_wrong_with_a_model_gets_a_sentence() {
     };
     refused(
         "",
-        "material -1 is in the file of tomography model/tomography_model.xyz, which is not there",
+        "material -1 is in the tomography file model/tomography_model.xyz, which is not there",
     );
     desk.put("model/tomography_model.xyz", model(|_| [2800.0, 0.0, 2300.0]));
     refused("", "has vs=0 and material -1 is elastic");
     desk.put("model/tomography_model.xyz", model(|_| [2800.0, 1500.0, 2300.0]));
     desk.dataset("vp.rsf", "n1=1 n2=1 n3=1", &[2800.0]);
-    refused("vp=vp.rsf", "vp= and files of tomography both fill the mesh");
+    refused("vp=vp.rsf", "vp= and tomography files both fill the mesh");
     desk.put("model/nummaterial_velocity_file", "2 -1 interface 2 4 0 2\n");
     refused(
         "",

@@ -125,7 +125,7 @@ fn elements_in_layers_are_given_once() {
     }
     for (words, told) in [
         ("absorbing=none", "pml= has no effect with absorbing=none"),
-        ("cpml=200", "pml= has no effect beside cpml="),
+        ("cpml=200", "pml= has no effect with cpml="),
     ] {
         let run = desk.ran(&format!("{RUN} mesh=added.rsf pml=added-pml.rsf {words} > d.rsf"));
         assert!(run.err.contains(told), "{run:?}");

@@ -241,7 +241,7 @@ fn what_has_no_gradient_is_refused() {
         ("memory=1e-6", "GB of memory at least"),
         (
             "data=displacement",
-            "holds velocity in m/s, and this run models displacement in m",
+            "holds velocity in m/s, but this run models displacement in m",
         ),
         ("on=grid nqz=5 dqz=10", "beyond the grid"),
         ("on=grid oqx=900", "lies beyond the mesh, which ends at 700 m"),

@@ -123,7 +123,7 @@ fn models_that_do_not_fit_the_mesh_are_sentences() {
         "vp=vp.rsf den=short.rsf",
         &["vp.rsf", "short.rsf", "different grids"],
     );
-    refused("vp=two.rsf", &["two.rsf", "n3=2", "one a region"]);
+    refused("vp=two.rsf", &["two.rsf", "n3=2", "one per region"]);
     refused("vp=bad.rsf", &["the P speed NaN", "in element"]);
     refused("qp=100", &["qp= and qs= go together"]);
     refused("qp=200 qs=20", &["1/Qkappa", "element 0"]);

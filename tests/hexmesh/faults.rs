@@ -210,7 +210,7 @@ fn elements_of_foreign_files_are_named_as_the_files_name_them() {
         (
             "2 1 10 1\n9 1 2 3 4 5 6 7 8 9\n",
             [
-                "element 9 near (x, y, z) = (0, 0, 0) has 9 nodes and those before it 4",
+                "element 9 near (x, y, z) = (0, 0, 0) has 9 nodes but the previous ones have 4",
                 "Mesh.ElementOrder",
             ],
         ),
@@ -284,7 +284,7 @@ const CHANGES: [[&str; 4]; 11] = [
         "mesh_file",
         "8 9 12 11",
         "8 9 12 11 1 2 3 4 5 6 7 8 9 10 11 12 1 2 3 4 5 6 7",
-        "line 3: element 2 has 27 nodes and those before it 8; all must have 8 or all 27",
+        "line 3: element 2 has 27 nodes but the previous ones have 8; all must have 8 or all 27",
     ],
     [
         "mesh_file",
@@ -327,7 +327,7 @@ const CHANGES: [[&str; 4]; 11] = [
         "nummaterial_velocity_file",
         "3000 1700",
         "1700 3000",
-        "material 1: rho=2500 vp=1700 vs=3000 is no medium; rho and vp must be above zero and vs from 0 to below 0.866 vp",
+        "material 1: rho=2500 vp=1700 vs=3000 is not an elastic medium; rho and vp must be above zero and vs from 0 to below 0.866 vp",
     ],
     [
         "free_or_absorbing_surface_file_zmax",
@@ -339,7 +339,7 @@ const CHANGES: [[&str; 4]; 11] = [
         "free_or_absorbing_surface_file_zmax",
         "1 7 8 11 10",
         "1 7 8 11 9",
-        "line 2: the nodes [7, 8, 11, 9] are no face of element 1",
+        "line 2: the nodes [7, 8, 11, 9] are not a face of element 1",
     ],
 ];
 

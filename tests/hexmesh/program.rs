@@ -179,7 +179,7 @@ fn what_is_asked_wrongly_is_a_sentence() {
         ),
         (
             "surfaces=100,0 layers=1 nx=1 ny=1 rho=1 vp=1,2 vs=0",
-            vec!["vp= has 2 numbers, and the mesh has one region"],
+            vec!["vp= has 2 numbers, but the mesh has one region"],
         ),
     ] {
         let got = desk.sh(&format!("sfhexmesh {words} {flat} > x.rsf"));

@@ -155,14 +155,14 @@ fn what_does_not_fit_together_is_a_sentence() {
         "{text}"
     );
     let text = sentence("nummaterial_velocity_file", |t| t.replace("2 5 ", "1 5 "));
-    assert!(text.contains("vs zero in domain 1"), "{text}");
+    assert!(text.contains("vs zero only in domain 1"), "{text}");
     let text = sentence("free_or_absorbing_surface_file_zmax", |t| {
         let mut lines: Vec<String> = t.lines().map(str::to_string).collect();
         lines[1] = format!("{} 1 2 3 4", lines[1].split(' ').next().unwrap());
         lines.join("\n")
     });
     assert!(
-        text.contains("are no face of element") && text.contains("line"),
+        text.contains("are not a face of element") && text.contains("line"),
         "{text}"
     );
 }
@@ -193,7 +193,7 @@ fn tables_of_materials_are_read_as_they_are() {
     fs::write(&table, text).unwrap();
     let text = format!("{:#}", specfem::read(folder.path()).unwrap_err());
     assert!(
-        text.contains("material -1 is in the file of tomography")
+        text.contains("material -1 is in the tomography file")
             && text.contains("tomo.xyz, which is not there"),
         "{text}"
     );
@@ -239,7 +239,7 @@ fn a_folder_of_a_run_is_told_from_that_of_its_mesh() {
     write(&below, &mesh, 5);
     let text = format!("{:#}", specfem::read(folder.path()).unwrap_err());
     let advice = format!(
-        "holds no mesh, and {0}/MESH does: give specfem={0}/MESH",
+        "holds no mesh, but {0}/MESH does: give specfem={0}/MESH",
         folder.path().display()
     );
     assert!(text.contains(&advice), "{text}");

@@ -144,7 +144,7 @@ fn velocity_and_stress_share_gpus_among_ranks() {
     let planned = run(["plan=y"; 2], "=1000000000").expect("fakes were there");
     assert_eq!(planned.code, 0, "{}", planned.err);
     for word in [
-        "a step to and from each neighbour",
+        "per step to and from each neighbour",
         "memory of GPUs",
         "rank 1 on ",
     ] {

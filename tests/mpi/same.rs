@@ -110,7 +110,7 @@ fn a_plan_names_ranks_slabs_and_exchange() {
         "rank 2 on ",
         "slab 6: planes",
         "exchange ",
-        "MB a step",
+        "MB per step",
         "% of a step",
         "time about",
     ] {

@@ -174,7 +174,7 @@ fn a_plan_names_ranks_slabs_and_exchange() {
     assert_eq!(done.code, 0, "{}", done.err);
     // Three velocities and three stresses are exchanged, four planes of 64 rows of 64 numbers each.
     let bytes = 2 * 3 * 4 * (N[1] + 2 * 19) * 64 * 4;
-    let exchange = format!("exchange {:.2} MB a step", bytes as f64 / 1e6);
+    let exchange = format!("exchange {:.2} MB per step", bytes as f64 / 1e6);
     for wanted in [
         "rank 0 on ",
         "rank 2 on ",

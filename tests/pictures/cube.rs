@@ -216,7 +216,7 @@ fn refusals_say_what_is_allowed() {
         ("movie axis=2", "waves", "can run along axes [3]"),
         ("movie frame=1", "waves", "besides axis=3 0 axes"),
         ("movie fframe=9", "waves", "counted from 0 to 4"),
-        ("movie format=svg", "waves", "allowed are png or gif"),
+        ("movie format=svg", "waves", "it must be png or gif"),
     ];
     let mut missing = Vec::new();
     for (line, input, expected) in cases {

@@ -334,7 +334,7 @@ fn refusals_say_what_is_allowed() {
         (
             "graph wherelegend=q legend=a",
             "traces",
-            "allowed are tr, tl, br and bl",
+            "wherelegend= must be tr, tl, br or bl",
         ),
         ("graph", "bytes", "sfbasics graph draws float and complex"),
         ("wiggle frame=4", "traces", "has 1 planes"),

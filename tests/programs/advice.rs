@@ -156,7 +156,7 @@ fn parameters_without_effect_are_told() {
             "m0= has no effect with src=force, only with src=explosion or src=dc",
         ),
         ("absorb=none", "nb= has no effect with absorb=none"),
-        ("faces=8,8,8,8", "nb= has no effect beside faces="),
+        ("faces=8,8,8,8", "nb= has no effect with faces="),
         ("absorb=sponge nb=20 kappa=2", "kappa= has no effect with absorb"),
         (
             "sponge=100",
@@ -179,13 +179,13 @@ fn parameters_without_effect_are_told() {
         warned(&desk, 2, extra, &[words]);
     }
     desk.dataset("mech.rsf", "n1=1 n2=1", &[1e12]);
-    warned(&desk, 2, "mech=mech.rsf", &["m0= has no effect beside mech="]);
+    warned(&desk, 2, "mech=mech.rsf", &["m0= has no effect with mech="]);
     desk.dataset("series.rsf", "n1=3 d1=0.01", &[0.0, 1.0, 0.0]);
     warned(
         &desk,
         2,
         "series=series.rsf",
-        &["tau= has no effect beside series="],
+        &["tau= has no effect with series="],
     );
 }
 
@@ -193,7 +193,7 @@ fn parameters_without_effect_are_told() {
 fn histories_that_the_run_cuts_are_told() {
     let desk = desk(2);
     let hopeless = shoot(&desk, 2, "dt=0.5 tau=0.01");
-    let told = "no step meets the histories of the sources, which last 0.08 s: dt=0.5 s is longer";
+    let told = "no time step falls within the source time functions, which last 0.08 s: dt=0.5 s is longer";
     assert!(
         hopeless.code == 1 && hopeless.err.contains(told) && !hopeless.err.contains("silent"),
         "{hopeless:?}"
@@ -429,7 +429,7 @@ fn models_and_points_of_other_dimensions_name_their_program() {
         2,
         "sou=sou-other.rsf",
         &[
-            "n1=3 coordinates a point",
+            "n1=3 coordinates per point",
             "x, z (sfvsfd3d-gpu takes points of n1=3)",
         ],
     );
@@ -438,7 +438,7 @@ fn models_and_points_of_other_dimensions_name_their_program() {
         3,
         "rec=rec-other.rsf",
         &[
-            "n1=2 coordinates a point",
+            "n1=2 coordinates per point",
             "x, y, z (sfvsfd2d-gpu takes points of n1=2)",
         ],
     );

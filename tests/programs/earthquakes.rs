@@ -321,7 +321,7 @@ fn a_plan_of_any_size_tells_what_fits() {
         run.code == 1
             && run
                 .err
-                .contains("plan=y tells what the run needs and what would fit"),
+                .contains("plan=y says what the run needs and what would fit"),
         "{run:?}"
     );
 }
@@ -349,8 +349,8 @@ fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
     for words in [
         "cmt=WRONG: its first line has the date 2026-13-",
         "The data have no origin_time",
-        "src= has no effect beside cmt=, which says it",
-        "fx= has no effect beside cmt=, which says it",
+        "src= has no effect with cmt=, which says it",
+        "fx= has no effect with cmt=, which says it",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }

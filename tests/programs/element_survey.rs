@@ -186,7 +186,7 @@ fn a_plan_tells_the_time() {
         let desk = desk(ndim, sea);
         let run = desk.ran(&with(ndim, "sous.rsf", "recs.rsf", &format!("{extra} plan=y")));
         assert!(
-            run.out.is_empty() && run.err.contains("million elements a second") && run.err.contains(wanted),
+            run.out.is_empty() && run.err.contains("million elements per second") && run.err.contains(wanted),
             "{run:?}"
         );
     }

@@ -47,7 +47,7 @@ fn further_quantities_are_taken_over() {
         ("data.rsf,p.rsf", "strain along the fibre of the earlier run"),
         (
             "data.rsf,p.rsf,d.rsf,sous.rsf",
-            "sous.rsf is no file of this run, which writes displacement in m, ",
+            "sous.rsf is not a file of this run, which writes displacement in m, ",
         ),
         ("p.rsf,p.rsf,d.rsf", "has n2=1 "),
         ("data.rsf,gone.rsf,d.rsf", "takes the data of an earlier run"),

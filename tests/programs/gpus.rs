@@ -181,7 +181,7 @@ fn verb_and_plan_tell_of_the_gpu() {
                 "slab 2: planes",
                 "on GPU 1 Fake 1 (90), 0.0",
                 "GB of 2.00 GB that are free",
-                "bytes a point",
+                "bytes per point",
                 "time about",
                 "nothing was run",
             ],

@@ -56,7 +56,7 @@ fn groups_that_cannot_be_are_refused() {
             "groups=3",
             &["groups=3 cannot be shared out among 2 GPUs", "a multiple of 2"][..],
         ),
-        ("gpu=0,1 ngpu=3", &["gpu= names 2 GPUs", "no groups of ngpu=3"]),
+        ("gpu=0,1 ngpu=3", &["gpu= names 2 GPUs", "cannot be divided into groups of ngpu=3"]),
         (
             "gpu=0,1 groups=2 ngpu=2",
             &["gpu= names 2 GPUs", "groups=2 of ngpu=2 take 4 GPUs"],

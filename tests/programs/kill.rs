@@ -268,8 +268,8 @@ fn leg(
             *lives -= 1;
             if polite {
                 assert_eq!(ended.status.signal(), Some(15), "{said}");
-                // Otherwise the signal came before the first step, or before the program handled signals, so that it
-                // printed nothing; or there was no room.
+                // Or the signal came before the first step, or before the program listened, which then says nothing;
+                // or there was no room.
                 let saved = said.contains("; resume=state goes on from there");
                 let early = said.is_empty() || said.contains("what it was writing is not complete");
                 assert!(saved || full || early, "{said}");

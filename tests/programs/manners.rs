@@ -137,7 +137,7 @@ fn a_plan_tells_everything_and_writes_nothing() {
             "points per shortest wavelength",
             "slab 2: planes",
             "memory",
-            "bytes a point",
+            "bytes per point",
             "time about",
             "nothing was run",
         ] {
@@ -151,7 +151,7 @@ fn a_plan_tells_everything_and_writes_nothing() {
             gpu != auto.contains("no GPU is used: ") && gpu != auto.contains("device CPU"),
             "{auto}"
         );
-        // Memory holds two levels of displacement, and the density with at least two moduli.
+        // Two levels of displacement are in memory, and the density with at least two moduli.
         let line = run.err.lines().find(|line| line.contains("bytes a point"));
         let mut words = line.unwrap_or_default().split(' ').rev();
         let bytes: f64 = words.find_map(|word| word.parse().ok()).unwrap_or(0.0);

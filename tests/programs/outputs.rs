@@ -237,7 +237,7 @@ fn tiles_are_told_and_what_is_none_is_refused() {
         "{run:?}"
     );
     for (words, told) in [
-        ("tile=16,9", "in 2-D tiles are cut along z alone"),
+        ("tile=16,9", "in 2-D tiles are cut only along z"),
         ("tile=-1", "tile= got `-1`"),
         ("tile=wide", "tile= got `wide`"),
     ] {

@@ -23,7 +23,7 @@ fn assert_seconds(said: &str, work: f64, (speed, unit): (f64, f64)) -> f64 {
     seconds
 }
 
-const POINTS: &str = " million points a second";
+const POINTS: &str = " million points per second";
 
 /// There are frames of 8 cells and 4 outermost cells on all sides of 24 x 26 nodes, and frames of 60 around 20 x 24.
 #[test]
@@ -83,7 +83,7 @@ fn seconds_on_meshes_are_elements_and_steps_over_speed() {
     );
     let line = line.replace(" begin=0", "");
     let said = desk.ran(&line).err;
-    let speed = number(&said, " at ", " million elements a second");
+    let speed = number(&said, " at ", " million elements per second");
     assert_seconds(&said, 600.0 * f64::from(steps), (speed, 0.001));
     let begin = number(&said, "steps, from ", " s to");
     let end = number(&said, " s to ", " s");
@@ -99,7 +99,7 @@ fn memory_is_told_of_all_and_of_a_point() {
         let said = desk.ran(&format!("{line} plan=y device=cpu {groups}")).err;
         let (all, each) = (
             number(&said, "memory ", " GB"),
-            number(&said, " GB, ", " bytes a point of the padded grid"),
+            number(&said, " GB, ", " bytes per point of the padded grid"),
         );
         let points = f64::from((24 + 2 * (nb + 4)) * (26 + 2 * (nb + 4)));
         let off = (all * 1e9 - each * points).abs();

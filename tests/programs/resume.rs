@@ -161,7 +161,7 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
         &[
             "dabc= is y there and n here",
             "interp= is y there and n here; jdata= is 1 there and 2 here",
-            "go on with the words of that run",
+            "continue with the parameters of that run",
         ],
     );
     tried(
@@ -259,7 +259,7 @@ fn words_about_states_are_checked() {
     refused(&tried("checkpoint="), &["checkpoint= is empty"]);
     refused(
         &tried("checkpoint=den.rsf"),
-        &["checkpoint=den.rsf: this file is there already and is no state"],
+        &["checkpoint=den.rsf: this file exists already but is not a state"],
     );
     refused(
         &tried("checkpoint=no/where"),

@@ -49,7 +49,7 @@ fn messages_say_what_is_wrong() {
         ("threads=99999", "from 0 (one for each core) to 65536"),
         (
             "nbell=1000",
-            "nbell=1000 spreads a source over 2001 nodes, and the grid has 36 along z, frame included",
+            "nbell=1000 spreads a source over 2001 nodes, but the grid has 36 along z, frame included",
         ),
         (
             "gpu=-1",
@@ -87,7 +87,7 @@ fn messages_say_what_is_wrong() {
             && run
                 .err
                 .contains("jdata=100000 leaves only the record of the first step")
-            && !run.err.contains("look at the source"),
+            && !run.err.contains("check the source"),
         "{run:?}"
     );
     let run = shot::shoot(&desk, 2, "nz=3");

@@ -296,7 +296,7 @@ fn states_that_do_not_fit_are_refused() {
         ("resume=state order=8 < data.rsf", "order= is 4 there and 8 here"),
         (
             "checkpoint=data.rsf < data.rsf",
-            "is there already and is no state",
+            "exists already but is not a state",
         ),
         (
             "checkpoint=new every=0 < data.rsf",

@@ -98,7 +98,7 @@ fn linearised_programs_look_at_the_memory_of_a_gpu() {
     assert_says(
         &run,
         &[
-            "of its memory beside the reverse sweep",
+            "of its memory in addition to the reverse sweep",
             "1.00 GB are free",
             "all steps are kept",
         ],

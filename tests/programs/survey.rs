@@ -132,7 +132,7 @@ fn what_does_not_go_together_is_refused() {
             "sous.rsf",
             "recs.rsf",
             "shots=2 finished=data.rsf",
-            "there is one shot: leave it out; resume= continues one shot from a state",
+            "there is only one shot: leave it out; resume= continues one shot from a state",
         ),
     ] {
         let run = desk.sh(&format!("{} > data.rsf", with(2, sou, rec, extra)));

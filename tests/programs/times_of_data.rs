@@ -151,7 +151,7 @@ fn data_may_end_before_the_run() {
         let told = desk.ran(&format!("{line} < short.rsf > made.rsf")).err;
         assert!(
             told.contains(&format!("data: {records} times from "))
-                && told.contains("the run goes on after them"),
+                && told.contains("the run continues after them"),
             "{told}"
         );
         assert!(told.trim_end().ends_with("misfit 0"), "{told}");
@@ -183,7 +183,7 @@ fn times_that_do_not_fit_are_refused() {
             "sfvsborn2d-gpu",
             "coarse.rsf",
             "adj=y dtout=0.002",
-            "leave dtout= out",
+            "leave out dtout=",
         ),
         (
             "sfvsborn2d-gpu",

@@ -32,7 +32,7 @@ fn told(desk: &Desk, lines: &[(&str, &str)], table: &str) {
 
 const POINTS: &str = "
 {shot} rec=three.rsf > out.rsf
-1 rec=three.rsf has n1=3 coordinates a point; a 2-D run needs n1=2: x, z (sfvsfd3d-gpu takes points of n1=3)
+1 rec=three.rsf has n1=3 coordinates per point; a 2-D run needs n1=2: x, z (sfvsfd3d-gpu takes points of n1=3)
 {plain} stf=ricker freq=20 onset=early.rsf > out.rsf
 0 with onset= a time function begins at -0.01 s, but the run at 0: what lies before is left out; raise onset=
 {shot} n1=50 d1=3 > out.rsf
@@ -85,7 +85,7 @@ const SURVEYS: &str = "
 {back} shots=2-3 < first.rsf > out.rsf
 1 n4=1 and 180 values ... n4=2 shots (or all 3)
 {back} < vertical.rsf > out.rsf
-1 n1=3 n2=1 n3=30 n4=3 ... as sfpad n2=2 adds them behind the vertical one
+1 n1=3 n2=1 n3=30 n4=3 ... as sfpad n2=2 adds them after the vertical one
 {back} < turned.rsf > out.rsf
 1 n1=2 n2=3 n3=30 n4=3 ... with other axes: sftransp plane=12 turns them
 {back} < behind.rsf > out.rsf
@@ -273,7 +273,7 @@ const TABLES: &str = "
 {layers} layers=flat > out.rsf
 1 layers=flat: line 3 is `0 3000 1700 2200`: its depth is not below that of the layer before: rows go from the top down
 {layers} layers=wide > out.rsf
-1 layers=wide: line 2 has 5 numbers, and the heading names 4 columns
+1 layers=wide: line 2 has 5 numbers, but the heading names 4 columns
 {layers} layers=lossy > out.rsf
 1 layers=lossy: line 2 is `10 2000 1000 2000`: all rows have Qp and Qs, or none: write 0 where nothing is lost
 {stations} stations=short > out.rsf

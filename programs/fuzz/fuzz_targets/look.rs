@@ -1,4 +1,4 @@
-//! Checks the outcome of a reader: a mesh is validated and searched, or the error is one sentence.
+//! Checks the outcome of a reader: a mesh is validated and searched, or the error is one line.
 
 use kernels::mesh::{Locator, Material, Mesh};
 

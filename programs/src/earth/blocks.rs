@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 /// The numbers of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block<const N: usize> {
-    /// In the order of the words.
+    /// One number per word, in the order of the words.
     pub values: [f64; N],
     /// The index of each word's spelling in the file.
     pub spellings: [usize; N],
@@ -51,7 +51,7 @@ pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Res
             .with_context(|| format!("line {number} is `{line}`: a number must follow the colon"))?;
         if found[k].replace((value, spelling)).is_some() {
             bail!(
-                "line {number} has `{word}` again, and the source before has no {}",
+                "line {number} has `{word}` again, but the previous source has no {}",
                 missing(&found, words)
             );
         }

@@ -17,7 +17,7 @@ pub const SOURCES: [&str; 3] = ["cmt", "force", "quakeml"];
 pub enum Ground {
     /// Degrees on a globe of this radius, in geocentric axes.
     Globe {
-        /// Of the surface, m.
+        /// Radius of the surface, m.
         radius: f64,
         /// True if latitudes in files are geographic.
         geographic: bool,
@@ -65,7 +65,7 @@ pub enum TurnedMechanism {
 pub struct Quakes {
     /// Positions x, y, z, m.
     pub points: Vec<[f64; 3]>,
-    /// Mechanisms.
+    /// Moment tensors or forces, turned to the axes of the mesh.
     pub mechanisms: Vec<TurnedMechanism>,
     /// Centroid times, s after the earliest.
     pub shifts: Vec<f64>,
@@ -196,7 +196,7 @@ impl Ground {
             return in_box(places, over?, terrain, job.choice("depth")? == "ground");
         };
         if let Some(word) = ["utm", "epsg"].into_iter().find(|word| job.given(word)) {
-            bail!("{word}= is for meshes in metres of a map, and this one is of the Earth: leave it out");
+            bail!("{word}= is for meshes in metres of a map, but this one is of the Earth: leave it out");
         }
         if job.given("depth") {
             job.warn("depth= has no effect on a globe: depths count from its surface");
@@ -256,7 +256,7 @@ impl Ground {
             let what = format!("{word}={name}: source {}", k + 1);
             if event.is_local && matches!(self, Self::Globe { .. }) {
                 bail!(
-                    "{what} has latorUTM: and longorUTM:, metres in a box, and the mesh is one of the Earth: give latitude: and longitude: in degrees"
+                    "{what} has latorUTM: and longorUTM:, metres in a box, but the mesh is one of the Earth: give latitude: and longitude: in degrees"
                 );
             }
             places.push(Place {

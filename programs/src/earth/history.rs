@@ -1,4 +1,4 @@
-//! Source time functions in files of their own, in the form of SPECFEM3D: one number a line for each time step; lines
+//! Source time functions in files of their own, in the form of SPECFEM3D: one number per line and time step; lines
 //! that begin with # or ! are remarks.
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use super::read_text;
 
-/// Reads the file that `list`, a file of sources, names: from the folder of the run, else beside that file.
+/// Reads the file that `list`, a file of sources, names: from the folder of the run, else from that of the list.
 ///
 /// # Errors
 /// A file that is in neither place, or a line without a number.
@@ -17,7 +17,7 @@ pub fn read(list: &str, named: &str) -> Result<Vec<f32>> {
     let places = [Path::new(named).to_path_buf(), own.join(named), own.join(last)];
     let Some(place) = places.iter().find(|place| place.is_file()) else {
         bail!(
-            "{list} names {named} as the file of a time function, which is neither there nor beside {list}: put it there, or give the history by stf= or series="
+            "{list} names {named} as the file of a time function, which is neither there nor next to {list}: put it there, or give the history by stf= or series="
         );
     };
     let text = read_text(place).with_context(|| format!("cannot read {}", place.display()))?;

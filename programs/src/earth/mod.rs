@@ -27,9 +27,9 @@ pub use table::{Rock, Table};
 /// The text of a file.
 ///
 /// # Errors
-/// A file that cannot be read or is no text.
+/// A file that cannot be read or is not text.
 fn read_text(path: impl AsRef<Path>) -> Result<String> {
     String::from_utf8(fs::read(path)?)
         .ok()
-        .context("it is no text but binary, or text that is not in UTF-8")
+        .context("it is not text in UTF-8 but binary, or text in another encoding")
 }

@@ -32,7 +32,7 @@ impl Projection {
         };
         if map.is_latlong() || map.is_geocent() {
             bail!(
-                "{name} is no map but degrees or geocentric axes: give the code of a projection, in metres"
+                "{name} is not a map projection but has degrees or geocentric axes: give the code of a projection, in metres"
             );
         }
         if (map.to_meter() - 1.0).abs() > 1e-12 {

@@ -30,7 +30,7 @@ impl Table {
     /// another order.
     ///
     /// # Errors
-    /// A file that cannot be read, or a row that is no layer.
+    /// A file that cannot be read, or a row that is not a layer.
     pub fn open(name: &str) -> Result<Self> {
         let text = read_text(name).with_context(|| format!("cannot read layers={name}"))?;
         Self::read(&text).with_context(|| format!("layers={name}"))
@@ -67,7 +67,7 @@ impl Table {
             let ordered = match &places {
                 Some(places) if places.len() == row.len() => places.iter().map(|k| row[*k]).collect(),
                 Some(places) => bail!(
-                    "line {number} has {} numbers, and the heading names {} columns",
+                    "line {number} has {} numbers, but the heading names {} columns",
                     row.len(),
                     places.len()
                 ),
@@ -189,7 +189,7 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
     let column = |word: &String| COLUMNS.iter().position(|names| names.contains(&word.as_str()));
     let found: Vec<Option<usize>> = words.iter().map(column).collect();
     let Some(columns) = found.iter().copied().collect::<Option<Vec<_>>>() else {
-        // In a heading with unknown words, the known ones must stand in their usual columns.
+        // In a heading with unknown names, the known ones must stand in their usual columns.
         if let Some(k) = (0..found.len()).find(|k| found[*k].is_some_and(|column| column != *k)) {
             bail!(
                 "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and qs, which may then have any order, or begin a remark with #",
@@ -267,7 +267,7 @@ mod tests {
             ),
             (
                 "depth vp rho vs\n0 5000 2700 2900 80 40",
-                "line 2 has 6 numbers, and the heading names 4 columns",
+                "line 2 has 6 numbers, but the heading names 4 columns",
             ),
             ("depth vp vs vs\n0 5000 2900 2700", "a heading names the columns"),
             ("10 5000 2900 2700\n0 6000 3000 2800", "from the top down"),

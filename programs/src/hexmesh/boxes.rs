@@ -146,7 +146,7 @@ impl Shape {
                     (Some(x), _) => Ok(x),
                     (None, Some(span)) => Ok(span[k]),
                     (None, None) => {
-                        bail!("{word}= is missing: no map of surfaces= tells how far the box goes")
+                        bail!("{word}= is missing: no map of surfaces= says how far the box goes")
                     }
                 }
             };
@@ -215,8 +215,8 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
         );
     }
 
-    /// Adds layers at least `thickness` (m) thick outside of the absorbing sides, of elements as large as those beside
-    /// them.
+    /// Adds layers at least `thickness` (m) thick outside of the absorbing sides, of elements as large as their
+    /// neighbours.
     ///
     /// # Errors
     /// No absorbing side, or an absorbing bottom or top that is not flat.
@@ -246,7 +246,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
             };
             if !self.surfaces[edge].is_flat() {
                 bail!(
-                    "the {} of the box absorbs and is a map that is not flat, and cpml= adds layers to flat sides alone: give a number in surfaces=, take {} out of absorb=, or take sponge= of the modelling programs in place of cpml=",
+                    "the {} of the box absorbs and is a map that is not flat, and cpml= adds layers only to flat sides: give a number in surfaces=, take {} out of absorb=, or take sponge= of the modelling programs in place of cpml=",
                     cut::SIDES[side],
                     cut::SIDES[side]
                 );
@@ -269,7 +269,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
         Ok(())
     }
 
-    /// Gives the elements of layers below and above the box the regions beside them, and lists all elements of layers
+    /// Gives the elements of layers below and above the box the regions next to them, and lists all elements of layers
     /// with their axes.
     fn mark_frame(&self, mesh: &mut RawMesh) {
         let [below, above] = [cut::BOTTOM, cut::TOP].map(|side| usize::from(self.frame.elements(side) > 0));

@@ -24,7 +24,7 @@ pub(super) const TOP: usize = 5;
 /// Sides that absorb, as numbers of `SIDES`.
 ///
 /// # Errors
-/// A word that is no side.
+/// A word that is not the name of a side.
 pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
     let text = job.text("absorb")?.unwrap_or_default();
     let words = text
@@ -34,7 +34,10 @@ pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
     words
         .map(|word| match SIDES.iter().position(|side| *side == word) {
             Some(side) => Ok(side),
-            None => bail!("absorb= has `{word}`; allowed are {} and none", SIDES.join(", ")),
+            None => bail!(
+                "absorb= has `{word}`, which is not a side; sides are {}, and none for no side",
+                SIDES.join(", ")
+            ),
         })
         .collect()
 }
@@ -71,8 +74,8 @@ pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) ->
     Ok(false)
 }
 
-/// Bytes of memory for each element, as measured for meshes of half a million: while the mesh is written, or while it
-/// is checked with its points at a degree.
+/// Bytes of memory per element, as measured on meshes of half a million elements: while the mesh is written, or, with
+/// `judge`, while it is checked with the points of polynomial degree `degree`.
 fn bytes(order: Order, ndim: usize, degree: i64, judge: bool) -> f64 {
     let [mesh, written] = match (order, ndim) {
         (Order::Linear, 2) => [150.0, 150.0],

@@ -31,7 +31,7 @@ use stages::Stages;
 /// Runs the program.
 ///
 /// # Errors
-/// One sentence about parameters, a file, or the first fault of the mesh.
+/// Parameters or files that cannot be used, or the first fault of the mesh.
 pub fn run(job: &mut Job) -> Result<()> {
     let ways = ["mesh", "elements", "gmsh", "specfem", "surfaces", "sphere"];
     let globe = job.flag("sphere")?;
@@ -144,7 +144,7 @@ fn from_gmsh(job: &mut Job, stages: &Stages) -> Result<RawMesh> {
     Ok(mesh)
 }
 
-/// The materials of lists on the command line, each with one number for all regions or one a region.
+/// The materials of lists on the command line, each with one number for all regions or one per region.
 fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
     if !["rho", "vp", "vs"].iter().any(|word| job.given(word)) {
         idle::tell(job, &["qkappa", "qmu"], "without rho=, vp= and vs=");
@@ -158,7 +158,7 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
             (1, _) => Ok(vec![values[0].into(); regions]),
             (n, _) if n == regions => Ok(values.into_iter().map(f64::from).collect()),
             (n, _) => bail!(
-                "{word}= has {n} numbers, and the mesh has {}: give one number, or one a region",
+                "{word}= has {n} numbers, but the mesh has {}: give one number, or one per region",
                 if regions == 1 {
                     "one region".into()
                 } else {

@@ -63,7 +63,7 @@ impl Shells {
     /// The shells of a model.
     ///
     /// # Errors
-    /// A bottom outside of the model, depths that are no discontinuity, lists that do not fit the layers.
+    /// A bottom outside of the model, depths that are not those of a discontinuity, lists that do not fit the layers.
     pub(super) fn of(model: &Radial, wish: &Wish) -> Result<Self> {
         let radii = radii(model, wish)?;
         let (mut rows, mut doubling) = chosen(&radii, wish);

@@ -63,7 +63,7 @@ const COMMENTS: &str = "\
 The axes are x, y, z in metres, with z downwards. Elements, nodes, regions and faces are numbered from 0.
 
 Output: the elements as integers, n1 nodes of an element in the order of Gmsh, n2 elements. The header names the other \
-files, which are written beside it: nodes= (float, n1=3), regions= (int), materials= (float, n1=6: rho, vp, vs, Qkappa, Qmu, \
+files, which are written next to it: nodes= (float, n1=3), regions= (int), materials= (float, n1=6: rho, vp, vs, Qkappa, Qmu, \
 and 1 if the constants are in a table), absorbing= and free= (int, n1=2: element and local face), and pml= where elements lie in perfectly matched layers (int, n1=2: element and the \
 axes that the layer absorbs across: 1 x, 2 y, 3 z, 4 x and y, 5 x and z, 6 y and z, 7 all). Their names begin with that of \
 the output, so that basin.rsf has basin-nodes.rsf and so on, or with base=; files of another mesh are not overwritten. The local faces are w-, \

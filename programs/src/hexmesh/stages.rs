@@ -20,7 +20,7 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// For the program of this command line; its clock starts now.
+    /// Stages of the program of this command line; the clock starts now.
     pub(super) fn new(job: &Job) -> Result<Self> {
         Ok(Self {
             name: job.program().into(),

@@ -24,7 +24,7 @@ pub(super) struct Cells<'a> {
 pub(super) struct Line<'a> {
     cells: &'a Cells<'a>,
     around: Vec<Column>,
-    /// The share of each column in the window, and in the cell alone.
+    /// The share of each column in the window, and in the cell.
     shares: Vec<[f64; 2]>,
     /// Shallowest and deepest z of each horizon there.
     spans: Vec<[f64; 2]>,
@@ -74,7 +74,7 @@ impl Line<'_> {
     /// of the node's cell; where fluids meet rocks on a staggered grid, see [`mixed`].
     ///
     /// # Errors
-    /// A rock that is no elastic medium at this depth.
+    /// A rock that is not an elastic medium at this depth.
     pub(super) fn medium(&self, k: usize) -> Result<Medium> {
         let (z, step) = (self.depth(k), self.cells.z[1]);
         let rock = |layer: usize| {

@@ -39,14 +39,14 @@ struct Model {
     horizons: Vec<Surface>,
     /// Effective media instead of the rock of each node.
     average: bool,
-    /// For the programs of staggered grids.
+    /// Whether the model is for the programs of staggered grids.
     staggered: bool,
 }
 
 /// Runs the program.
 ///
 /// # Errors
-/// One sentence about parameters, maps or the first node whose rock is no elastic medium.
+/// Parameters or maps that cannot be used, or the first node whose rock is not an elastic medium.
 pub fn run(job: &mut Job) -> Result<()> {
     let (axes, ndim) = grid_of(job)?;
     if let Some(i) = axes.iter().position(|a| a.n > 1 && a.d <= 0.0) {

@@ -27,7 +27,7 @@ pub(super) fn place(staggered: bool) -> &'static str {
 /// solid nodes: a point has no shear stiffness if a node around it is fluid.
 ///
 /// # Errors
-/// A rock that is no elastic medium.
+/// A rock that is not an elastic medium.
 pub(super) fn staggered<L>(
     grid: &Grid,
     planes: &mut Planes,

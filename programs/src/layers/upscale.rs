@@ -48,7 +48,7 @@ struct Line<'a> {
 /// Runs the program.
 ///
 /// # Errors
-/// One sentence about parameters or files that do not fit together.
+/// Parameters or files that do not fit together.
 pub fn run(job: &mut Job) -> Result<()> {
     let factor = usize::try_from(job.int("n")?)?;
     let staggered = job.choice("scheme")? == "staggered";
@@ -316,7 +316,7 @@ impl Line<'_> {
         made.expect("there is a window")
     }
 
-    /// As [`Self::medium`] where fluid meets solid: from the cell of the node alone.
+    /// The medium where fluid meets solid, from only the cell of the node.
     fn contact(&self, runs: &[Run], normal: [f64; 3]) -> Medium {
         let held = runs.iter().filter(|run| run.weights[1] != 0.0);
         let parts: Vec<(f64, Voigt)> = held

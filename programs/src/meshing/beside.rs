@@ -1,4 +1,5 @@
-//! The files of a mesh beside that of its elements: their names, their folder, and the mesh that they belong to.
+//! The files of a mesh in addition to that of its elements: their names, their folder, and the mesh that they belong
+//! to.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read};

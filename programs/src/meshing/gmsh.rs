@@ -79,7 +79,7 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
         };
         if mesh.per_element != 0 && mesh.per_element != per_element {
             bail!(
-                "{name}: {} has {per_element} nodes and those before it {}; give all elements the same order (Mesh.ElementOrder)",
+                "{name}: {} has {per_element} nodes but the previous ones have {}; give all elements the same order (Mesh.ElementOrder)",
                 file.shown(block, 0),
                 mesh.per_element
             );

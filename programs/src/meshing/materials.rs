@@ -1,4 +1,4 @@
-//! The table of materials of a folder of SPECFEM3D: rows of numbers, and files of tomography.
+//! The table of materials of a folder of SPECFEM3D: rows of numbers, and tomography files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use kernels::mesh::Material;
 use super::scanner::Scanner;
 use super::{LOSSLESS, Tomography};
 
-/// Folders that are searched for files of tomography.
+/// Folders that are searched for tomography files.
 const TOMOGRAPHY: [&str; 5] = [
     "",
     "tomo_files/",
@@ -24,7 +24,7 @@ pub(super) type Opening<'a> = (
     &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>,
 );
 
-/// Reads the files of tomography that elements have.
+/// Reads the tomography files that elements have.
 pub(super) fn open_tomography(table: &mut [Row], numbers: &[i64], (shown, open): Opening) -> Result<()> {
     for row in table {
         let Matter::Named(domain, file) = &row.matter else {
@@ -42,7 +42,7 @@ pub(super) fn open_tomography(table: &mut [Row], numbers: &[i64], (shown, open):
         }
         let Some(model) = found else {
             bail!(
-                "material {} is in the file of tomography {}, which is not there, nor in tomo_files or DATA/tomo_files there or beside it; put it into the folder",
+                "material {} is in the tomography file {}, which is not there, nor in tomo_files or DATA/tomo_files there or next to it; put it into the folder",
                 row.number,
                 shown(file)
             );
@@ -77,11 +77,11 @@ pub(super) struct Row {
 /// The material of a row.
 pub(super) enum Matter {
     Rock(Material),
-    /// The domain, and the file of tomography.
+    /// The domain, and the tomography file.
     Named(i64, String),
-    /// The least values of the file of tomography, and its model.
+    /// The least values of the tomography file, and its model.
     Model(Material, Arc<Tomography>),
-    /// A material that is not read here, described by the end of a sentence.
+    /// A material that is not read here, described by the end of a message.
     Unread(&'static str),
 }
 
@@ -149,7 +149,7 @@ fn rock(line: &mut Scanner, domain: i64, number: i64) -> Result<Material> {
     let [density, vp, vs, q_kappa, q_mu, flag] = row;
     if !(density > 0.0 && vp > 0.0 && vs >= 0.0 && (domain == 2) == (vs > 0.0)) {
         return Err(line.wrong(format!(
-            "material {number} has rho={density} vp={vp} vs={vs}; they must be above zero, vs zero in domain 1 alone"
+            "material {number} has rho={density} vp={vp} vs={vs}; they must be above zero, vs zero only in domain 1"
         )));
     }
     Ok(Material {

@@ -52,7 +52,7 @@ impl<'a> Scanner<'a> {
             .peek()
             .ok_or_else(|| self.wrong(format!("the file ends where {what} should be")))?;
         let text = std::str::from_utf8(word)
-            .map_err(|_| self.wrong(format!("{what} is no text; is the file binary or damaged?")))?;
+            .map_err(|_| self.wrong(format!("{what} is not text; is the file binary or damaged?")))?;
         self.at += word.len();
         Ok(text)
     }

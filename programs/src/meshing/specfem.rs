@@ -4,8 +4,9 @@
 //! material), `nummaterial_velocity_file` (domain, material, rho, vp, vs, Q_kappa, Q_mu, anisotropy),
 //! `free_or_absorbing_surface_file_zmax` and `absorbing_surface_file_xmin` to `_bottom` (count; element, corners),
 //! `absorbing_cpml_file` (count; element, axes). All count from 1; z is up there and turned downwards here. In the table of
-//! materials lines may be empty, and what follows # or ! is a remark; a row of a file of tomography has domain, a number below zero,
-//! `tomography`, a kind and the name of the file, which is in the folder or in `tomo_files` or `DATA/tomo_files` there or beside it.
+//! materials lines may be empty, and what follows # or ! is a remark; a row that names a tomography file has domain, a
+//! number below zero, `tomography`, a kind and the name of the file, which is in the folder or in `tomo_files` or
+//! `DATA/tomo_files` there or next to it.
 
 use std::fs;
 use std::path::Path;
@@ -112,7 +113,7 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
     let (here, below) = (path(NEEDED[0]), path("MESH").join(NEEDED[0]));
     ensure!(
         here.exists() || !below.exists(),
-        "specfem={0} holds no mesh, and {0}/MESH does: give specfem={0}/MESH",
+        "specfem={0} holds no mesh, but {0}/MESH does: give specfem={0}/MESH",
         folder.display()
     );
     read_files(&|file| path(file).display().to_string(), &|file| {
@@ -309,7 +310,7 @@ fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
         let usual = *usual.get_or_insert(words.len());
         if words.len() != usual {
             return before.wrong(format!(
-                "element {} has {} nodes and those before it {}; all must have 8 or all 27",
+                "element {} has {} nodes but the previous ones have {}; all must have 8 or all 27",
                 String::from_utf8_lossy(words[0])
                     .chars()
                     .take(20)
@@ -422,7 +423,7 @@ fn faces(scanner: &mut Scanner, mesh: &RawMesh) -> Result<Vec<[i32; 2]>> {
         let Some(face) = finder.face_of(element, &nodes[..4]) else {
             let shown: Vec<i32> = nodes[..4].iter().map(|n| n + 1).collect();
             return Err(scanner.wrong(format!(
-                "the nodes {shown:?} are no face of element {}",
+                "the nodes {shown:?} are not a face of element {}",
                 element + 1
             )));
         };

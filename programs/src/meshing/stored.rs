@@ -63,7 +63,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     let mut files = Files { job, whole };
     let nodes = files.open("nodes")?.with_context(|| match files.whole.as_ref() {
         Some((whole, _)) => format!(
-            "{} is no mesh as sfhexmesh writes it: its header names no nodes=, the coordinates of the mesh's nodes",
+            "{} is not a mesh as sfhexmesh writes it: its header names no nodes=, the coordinates of the mesh's nodes",
             whole.name()
         ),
         None => "nodes= is missing: the coordinates of the mesh's nodes".into(),
@@ -98,7 +98,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     if of_elements != ndim {
         bail!(
             "{} has elements of {per_element} nodes, as meshes in {of_elements} dimensions have, and {} has places in {ndim}: they belong to \
-different meshes. sfhexmesh names the files beside a mesh after it, or as base= says",
+different meshes. sfhexmesh names the files that belong to a mesh after it, or as base= says",
             elements.name(),
             nodes.name()
         );
@@ -280,7 +280,7 @@ pub fn check(material: &Material) -> Result<()> {
     let sound = density > 0.0 && vp > 0.0 && vs >= 0.0 && [density, vp, vs].iter().all(|v| v.is_finite());
     if !sound || (!material.anisotropic && 4.0 * vs * vs >= 3.0 * vp * vp) {
         bail!(
-            "rho={density} vp={vp} vs={vs} is no medium; rho and vp must be above zero and vs from 0 to below 0.866 vp"
+            "rho={density} vp={vp} vs={vs} is not an elastic medium; rho and vp must be above zero and vs from 0 to below 0.866 vp"
         );
     }
     if vp > FASTEST {
@@ -292,7 +292,7 @@ pub fn check(material: &Material) -> Result<()> {
         // A fluid has no shear to attenuate, and files write 0 for it.
         if (q.is_nan() || q < 1.0) && (vs > 0.0 || q != 0.0) {
             bail!(
-                "{name}={}: quality factors are 1 or more (rock has 20 to 1000), and 9999 is no loss",
+                "{name}={}: quality factors are 1 or more (rock has 20 to 1000), and 9999 means no loss",
                 q as f32
             );
         }

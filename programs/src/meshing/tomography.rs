@@ -44,7 +44,7 @@ impl Tomography {
         }
         let fits = |c: usize| n[c] == 1.0 || ((last[c] - first[c]) / steps[c] + 1.0 - n[c]).abs() < 0.5;
         if !n.iter().all(|n| *n >= 1.0 && n.fract() == 0.0) || n.iter().product::<f64>() > MOST_NODES {
-            return Err(scanner.wrong(format!("{n:?} are no numbers of nodes along x, y and z")));
+            return Err(scanner.wrong(format!("{n:?} are not numbers of nodes along x, y and z")));
         }
         if (0..3).any(|c| n[c] > 1.0 && steps[c] <= 0.0) || !(0..3).all(fits) {
             return Err(scanner.wrong(format!(

@@ -63,7 +63,7 @@ fn counted(input: &Input, ndim: usize) -> anyhow::Result<usize> {
             _ => String::new(),
         };
         bail!(
-            "{name} has n1={coordinates} coordinates a point; a {ndim}-D run needs n1={ndim}: {order}{other}"
+            "{name} has n1={coordinates} coordinates per point; a {ndim}-D run needs n1={ndim}: {order}{other}"
         );
     }
     if count == 0 || input.is_empty() {

@@ -34,7 +34,7 @@ pub fn same_kind(data: &Input, run: &Modelled<'_>) -> anyhow::Result<()> {
     if let Some(quantity) = other_quantity(data, run.quantity) {
         let (label, unit) = run.quantity.split_once(" in ").unwrap_or((run.quantity, ""));
         bail!(
-            "{name} holds {quantity}, and this run models {}: give the data= of the data; if the header is wrong, sfput quantity=\"{}\" label={label} unit={unit} corrects it",
+            "{name} holds {quantity}, but this run models {}: give the data= of the data; if the header is wrong, sfput quantity=\"{}\" label={label} unit={unit} corrects it",
             run.quantity,
             run.quantity
         );
@@ -46,7 +46,7 @@ pub fn same_kind(data: &Input, run: &Modelled<'_>) -> anyhow::Result<()> {
     let same = found.iter().zip(&wanted).all(|(a, b)| a == b);
     ensure!(
         same,
-        "{name} has the components {}, and this run models {}: {}",
+        "{name} has the components {}, but this run models {}: {}",
         told(&found),
         told(&wanted),
         way(&found, &wanted, run.or)
@@ -124,7 +124,7 @@ fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
         false => format!("where {}, ", if_so.join(" and ")),
     };
     format!(
-        "{or}{if_so}{}; sfcat {} axis=2 | sfput o2=0 d2=1 label2=\"{label}\" > turned.rsf makes them of a file data.rsf (a wrong name is corrected by that sfput alone)",
+        "{or}{if_so}{}; sfcat {} axis=2 | sfput o2=0 d2=1 label2=\"{label}\" > turned.rsf makes them of a file data.rsf (if only the name is wrong, that sfput alone corrects it)",
         line.join("; "),
         parts.join(" ")
     )

@@ -1,5 +1,5 @@
 //! Derives several quantities from the values that the engine records in every step, each in a file of its own, and
-//! resamples records to other times than those of the steps.
+//! resamples records to times other than those of the steps.
 
 use super::exact_time::{Correction, Held};
 use super::fibre::Fibre;
@@ -41,7 +41,7 @@ impl How {
 /// The recorded values that a quantity is derived from.
 #[derive(Clone, Debug)]
 pub enum Pick {
-    /// All.
+    /// All recorded values.
     All,
     /// Those of the first receivers in every component: their number, and that of all receivers.
     First(usize, usize),
@@ -116,7 +116,7 @@ struct Way {
 pub struct Divide(Vec<Way>);
 
 impl Divide {
-    /// The data alone, whose records of `numbers` values are corrected.
+    /// Only the data, whose records of `numbers` values are corrected.
     pub fn of_corrected(correction: Correction, numbers: usize) -> Self {
         let made = Made {
             numbers: 0..numbers,
@@ -173,7 +173,7 @@ impl Divide {
         Ok(())
     }
 
-    /// The files beside that of the data.
+    /// The files in addition to that of the data.
     pub fn files(&mut self) -> impl Iterator<Item = &mut Output> {
         self.0.iter_mut().filter_map(|way| way.file.as_mut())
     }
@@ -408,7 +408,7 @@ mod tests {
         }
     }
 
-    /// Each quantity goes on from its own kept values; bytes of another run are refused.
+    /// Each quantity continues from its own kept values; bytes of another run are refused.
     #[test]
     fn quantities_go_on_with_what_was_kept() {
         let new = || {

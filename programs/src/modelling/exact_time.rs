@@ -81,7 +81,7 @@ impl Timing {
         })
     }
 
-    /// The same with sources whose first sample is this share of their largest value.
+    /// This timing with sources whose first sample is this share of their largest value.
     pub fn beginning(self, begins: f64) -> Self {
         Self { begins, ..self }
     }
@@ -106,7 +106,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         if most < self.band.max {
             let fits = (0.5 / (self.band.max * self.dt)) as usize;
             job.warn(&format!(
-                "jdata={jdata} leaves {} s between records, which tell frequencies below {most:.4} Hz apart, and the sources have some up to {:.4} Hz: those come back in the records as lower ones (aliasing); take at most jdata={}",
+                "jdata={jdata} leaves {} s between records, which can represent frequencies below {most:.4} Hz, but the sources have some up to {:.4} Hz: those appear in the records as lower ones (aliasing); take at most jdata={}",
                 (jdata as f64 * self.dt) as f32,
                 self.band.max,
                 fits.max(1)
@@ -127,7 +127,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         }
         let Some(share) = early(f, dt) else {
             return Some(format!(
-                "time steps of {} s carry no frequency above {:.4} Hz, and the highest one of the sources is {f:.4} Hz",
+                "time steps of {} s carry no frequency above {:.4} Hz, but the highest one of the sources is {f:.4} Hz",
                 dt as f32,
                 1.0 / (PI * dt)
             ));
@@ -158,7 +158,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         self.exact?;
         let share = 100.0 * early(self.band.max, self.dt).unwrap_or(0.0);
         Some(format!(
-            "that of the time steps: waves of {:.4} Hz are early by {share:.2} %; tdc=y corrects the records alone",
+            "that of the time steps: waves of {:.4} Hz are early by {share:.2} %; tdc=y corrects only the records",
             self.band.max
         ))
     }
@@ -288,7 +288,7 @@ impl ExactTime {
     }
 
     /// Steps between records that are kept, if one in `jdata` is wanted: a divisor of `jdata` that leaves at least four
-    /// samples a period at the highest frequency.
+    /// samples per period at the highest frequency.
     pub fn every(&self, jdata: usize, band: Band) -> usize {
         let step = 2.0 * (PI * band.max * self.dt).min(1.0).asin();
         let fits = |every: &usize| jdata.is_multiple_of(*every) && *every as f64 * step <= FRAC_PI_2;
@@ -449,7 +449,7 @@ mod tests {
     fn kept_records_divide_the_wanted_ones_and_resolve_the_sources() {
         let exact = time(1000);
         let band = |max| Band { peak: 0.0, max };
-        // 50 Hz have 20 steps a period: at most five from one record to the next.
+        // 50 Hz have 20 steps per period: at most five from one record to the next.
         for (jdata, wanted) in [(1, 1), (4, 4), (6, 3), (7, 1), (10, 2), (1000, 4)] {
             assert_eq!(exact.every(jdata, band(50.0)), wanted, "{jdata}");
         }

@@ -8,7 +8,7 @@ use rsf_io::Job;
 /// The channels of a cable.
 #[derive(Clone, Debug)]
 pub struct Fibre {
-    /// Unit vectors along the fibre (z, x, y), one a channel.
+    /// Unit vectors along the fibre (z, x, y), one per channel.
     directions: Vec<[f64; 3]>,
     ndim: usize,
     /// Gauge length, over which a channel averages the strain, m; 0: the strain at a point.
@@ -33,7 +33,7 @@ impl Fibre {
         let given = acquisition::points(job, file, ndim)?;
         if ![1, channels].contains(&given.len()) {
             bail!(
-                "{name} has {} directions, and there are {channels} receivers: give one for all or one each",
+                "{name} has {} directions, but there are {channels} receivers: give one for all or one for each",
                 given.len()
             );
         }

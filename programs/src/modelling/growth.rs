@@ -104,12 +104,12 @@ mod tests {
         found_with(10.0, count, record)
     }
 
-    /// The same with so many periods.
+    /// As [`found`], with this number of periods.
     fn found_with(periods: f64, count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
         found_in_a_band([periods, 3.0 * periods], count, record)
     }
 
-    /// The same with a peak and a highest frequency.
+    /// As [`found`], with a peak and a highest frequency.
     fn found_in_a_band([peak, max]: [f64; 2], count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
         let timing = Timing {
             steps: count,

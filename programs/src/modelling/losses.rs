@@ -10,7 +10,7 @@ use rsf_io::Job;
 pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
     if let Some(q) = factors.iter().find(|q| q.is_nan() || **q < 1.0 && **q != 0.0) {
         bail!(
-            "{key}= has the quality factor {q}: factors are 1 or more (rock has 20 to 1000), and 0 is no loss"
+            "{key}= has the quality factor {q}: factors are 1 or more (rock has 20 to 1000), and 0 means no loss"
         );
     }
     Ok(())

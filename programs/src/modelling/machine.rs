@@ -85,7 +85,7 @@ impl Machine {
         Self::of(world.agree(offer)?, pieces, world)
     }
 
-    /// The same with the tiles of `tile=`, which have no effect on GPUs.
+    /// This machine with the tiles of `tile=`, which have no effect on GPUs.
     pub fn with_tile(self, job: &Job, tile: Option<Tile>) -> Self {
         if tile.is_some() && self.has_gpus() {
             job.warn("tile= is not used: it cuts the work of CPU threads, and GPUs run the shot");
@@ -206,7 +206,7 @@ impl Machine {
         at_the_same_time(&self.gpus, |found| Ok(Arc::new(Gpu::open(found.number)?)))
     }
 
-    /// Begins to open the GPUs of these machines, which takes a second, beside other work: until the thread is joined
+    /// Begins to open the GPUs of these machines, which takes a second, during other work: until the thread is joined
     /// and the GPUs that it returns are dropped, [`Machine::open`] finds them open. Errors are left for
     /// [`Machine::open`] to report.
     pub fn begin_to_open(machines: &[Self]) -> JoinHandle<Vec<Gpu>> {
@@ -332,13 +332,13 @@ fn all_or_none(on_gpus: &[bool], world: &World) -> anyhow::Result<()> {
     let place = |on: bool| on_gpus.iter().position(|&found| found == on);
     world.agree(match (place(true), place(false)) {
         (Some(with), Some(without)) => Err(anyhow!(
-            "rank {with} has a GPU and rank {without} has none: all ranks need one (device=gpu tells what is missing), or none (device=cpu)"
+            "rank {with} has a GPU and rank {without} has none: all ranks need one (device=gpu says what is missing), or none (device=cpu)"
         )),
         _ => Ok(()),
     })
 }
 
-/// Measures the speed of one of the devices, in points a second.
+/// Measures the speed of one of the devices, in points per second.
 fn timed(offer: &Offer, ndim: usize) -> anyhow::Result<f64> {
     Ok(match offer.gpus.first() {
         Some(found) => {
@@ -394,7 +394,8 @@ fn named(
     Ok(taken)
 }
 
-/// The first GPUs; with several ranks on the host the next ones for each, unless each sees its own only.
+/// Returns the `count` GPUs of this rank: of several ranks on a host each takes the next `count`, unless each rank sees
+/// only its own GPUs.
 fn first(
     found: &[Properties],
     count: usize,
@@ -404,7 +405,7 @@ fn first(
         let apart = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() && found.len() == count;
         if !apart {
             bail!(
-                "{ranks} ranks of this host ask for ngpu={count} GPUs each, and there are {} ({}); start fewer ranks, name GPUs by gpu=, several ranks may share one, or set CUDA_VISIBLE_DEVICES for each rank",
+                "{ranks} ranks of this host ask for ngpu={count} GPUs each, but there are {} ({}); start fewer ranks, name GPUs by gpu=, several ranks may share one, or set CUDA_VISIBLE_DEVICES for each rank",
                 found.len(),
                 numbers(found)
             );
@@ -413,7 +414,7 @@ fn first(
     }
     if count > found.len() {
         bail!(
-            "ngpu={count} GPUs are asked for and there {} ({}); use ngpu={} or less, or device=cpu, where ngpu= cuts the grid into slabs",
+            "ngpu={count} GPUs are asked for, but there {} ({}); use ngpu={} or less, or device=cpu, where ngpu= cuts the grid into slabs",
             if found.len() == 1 {
                 "is 1".into()
             } else {
@@ -463,7 +464,7 @@ pub fn tile(job: &Job, ndim: usize) -> anyhow::Result<Option<Tile>> {
             sizes.len()
         ),
         _ => bail!(
-            "tile= has {} numbers: in 2-D tiles are cut along z alone; give one number, as in tile=512 (0: all)",
+            "tile= has {} numbers: in 2-D tiles are cut only along z; give one number, as in tile=512 (0: all)",
             sizes.len()
         ),
     }

@@ -65,7 +65,7 @@ pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     Ok(grid)
 }
 
-/// The model grid of files with one number a cell, after checking that they share it.
+/// The model grid of files with one number per cell, after checking that they share it.
 fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let grid = shared_grid(files, ndim)?;
     for file in files {
@@ -74,7 +74,7 @@ fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     Ok(grid)
 }
 
-/// Refuses a file that has not one number a cell.
+/// Refuses a file that does not have one number per cell.
 pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
     let cells = grid.cells();
     other_dimensions(file, grid.ndim)?;
@@ -89,7 +89,8 @@ pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a file with one number a cell that has an axis more or less than the program. A third axis of one sample is no axis.
+/// Refuses a file with one number per cell that has an axis more or less than the program. A third axis of one sample
+/// does not count.
 fn other_dimensions(file: &Input, ndim: usize) -> anyhow::Result<()> {
     let (axes, name) = (file.rank(), file.name());
     let lengths: Vec<String> = (1..=axes).map(|a| format!("n{a}={}", file.axis(a).n)).collect();
@@ -260,7 +261,7 @@ impl Volumes {
         self.read_around(padded, [own, own], cpu, destination)
     }
 
-    /// The same for the padded planes `prepared`, of which `own` are a part.
+    /// As [`Self::read`], for the padded planes `prepared`, of which `own` are a part.
     pub fn read_around(
         &self,
         padded: &Padded,
@@ -445,7 +446,7 @@ impl Files {
 pub struct Cell {
     /// P and S velocity, if the files hold velocities.
     pub speeds: Option<[f32; 2]>,
-    /// Density.
+    /// Density in kg/m3.
     pub density: f32,
 }
 

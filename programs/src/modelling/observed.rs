@@ -187,7 +187,7 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
             format!(". shots= names the shots that the data hold, as in shots={example}")
         }
         None if found[0] == receivers && found[1] < components => format!(
-            ". The components are z, x and, in 3-D, y: those that were not recorded are added as zeros, as sfpad n2={components} adds them behind the vertical one (where data are compared, weight= is then 0 for them, as sfmath output=1-x2 makes it of the data, or what is modelled there counts as misfit); data=pressure has one component"
+            ". The components are z, x and, in 3-D, y: those that were not recorded are added as zeros, as sfpad n2={components} adds them after the vertical one (where data are compared, weight= is then 0 for them, as sfmath output=1-x2 makes it of the data, or what is modelled there counts as misfit); data=pressure has one component"
         ),
         None => String::new(),
     };
@@ -225,7 +225,7 @@ fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2])
     }
 }
 
-/// Whether any of these data counts: is not zero, and has a weight.
+/// Whether any of these data is not zero and has a weight.
 pub fn is_heard(values: &[f32], weight: Option<&[f32]>) -> bool {
     match weight {
         Some(weight) => values.iter().zip(weight).any(|(x, w)| x * w != 0.0),
@@ -233,7 +233,8 @@ pub fn is_heard(values: &[f32], weight: Option<&[f32]>) -> bool {
     }
 }
 
-/// Warns of shots, by their numbers in the survey, none of whose data counts: `heard` has 1 for each of the others.
+/// Warns of shots, by their numbers in the survey, all of whose data are zero or have no weight: `heard` has 1 for each
+/// of the others.
 pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()> {
     let shots = heard.len();
     let silent: Vec<usize> = (0..shots)
@@ -244,7 +245,7 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
         "correlation" => {
             "kind=correlation compares no trace without samples other than zero, so that they add nothing to misfit and gradient"
         }
-        _ => "the misfit is that of the modelled records alone",
+        _ => "their misfit is that of the modelled records only",
     };
     let whose = match silent[..] {
         [] => return Ok(()),

@@ -7,7 +7,7 @@ use rsf_io::{Axis, Job};
 /// Some shots of a survey, or all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picks {
-    /// In the order of the survey, counted from 0.
+    /// Numbers of the shots in the order of the survey, counted from 0.
     numbers: Vec<usize>,
     /// Shots of the survey.
     whole: usize,
@@ -118,14 +118,14 @@ impl Picks {
 
     /// Refuses data whose header, with the axis of its shots, says that they are of other shots. `name` is that of the data.
     pub fn same(&self, name: &str, found: Option<&str>, [own, wanted]: [&Axis; 2]) -> anyhow::Result<()> {
-        // Only shots at even distances have an axis that tells which they are.
+        // Only shots at even distances have an axis that says which they are.
         let even = found.is_none_or(|list| {
             let found = Self::parse(list, self.whole);
             found.is_ok_and(|found| step(&found.numbers).is_some())
         });
         let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * wanted.d.abs();
         let places = even && step(&self.numbers).is_some() && near(own.o, wanted.o) && near(own.d, wanted.d);
-        // Data without a list that have not all shots are known by their axis alone.
+        // Data without a list that do not have all shots are known only by their axis.
         let by_axis = found.is_none() && own.n != self.whole;
         let words = |list: Option<&str>, axis: &Axis| {
             let list = list.map_or("all shots".into(), |list| format!("shots={list}"));
@@ -230,7 +230,7 @@ fn listed(numbers: &[usize]) -> String {
             .windows(2)
             .take_while(|pair| pair[1] - pair[0] == jump)
             .count();
-        // Two numbers that do not follow each other are no range.
+        // Two numbers that do not follow each other are not a range.
         let len = if len == 2 && jump > 1 && rest.len() > 2 {
             1
         } else {

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 /// A bar with rate and time left on a terminal; elsewhere, with `verb=y`, a line every tenth of the run.
 pub enum Progress {
-    /// On a terminal.
+    /// A bar on a terminal.
     Bar(ProgressBar),
-    /// Elsewhere.
+    /// Lines, if standard error is not a terminal.
     Lines {
         /// Name of the program.
         name: String,

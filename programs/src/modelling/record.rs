@@ -122,11 +122,11 @@ pub struct Outputs {
 enum Wavefield {
     /// None from this rank.
     Nothing,
-    /// One after the other.
+    /// Written one after the other.
     Stream(Output),
-    /// By position, in parallel with other ranks.
+    /// Written at their positions, in parallel with other ranks.
     Places {
-        /// On rank 0.
+        /// The header, on rank 0.
         header: Option<Output>,
         data: Places,
         part: Part,
@@ -218,7 +218,7 @@ impl Outputs {
         self.tell_quantity_of_snapshots(quantity);
     }
 
-    /// The same for the snapshots alone.
+    /// Sets the quantity only in the header of the snapshots.
     pub fn tell_quantity_of_snapshots(&mut self, quantity: &str) {
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
             put_quantity(wfl, quantity);
@@ -329,12 +329,12 @@ impl Outputs {
         }
     }
 
-    /// The data alone, on the rank that has them, and the steps that derive them from the records.
+    /// Only the data, on the rank that has them, and the steps that derive them from the records.
     pub fn into_data(self) -> Option<(Output, Option<Divide>, Option<Turn>)> {
         self.data.map(|data| (data, self.divide, self.turn))
     }
 
-    /// Ends a dry run, which writes the header of the data alone.
+    /// Ends a dry run, which writes only the header of the data.
     pub fn header_only(self) -> anyhow::Result<()> {
         Ok(self.data.map_or(Ok(()), Output::finish)?)
     }

@@ -1,4 +1,4 @@
-//! Resamples records to other times than those of the steps, with an anti-alias filter: `dtout=`.
+//! Resamples records to times other than those of the steps, with an anti-alias filter: `dtout=`.
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use fourier::time_dispersion::bessel;
@@ -334,8 +334,8 @@ mod tests {
         }
     }
 
-    /// A run that was interrupted after any record continues with the bits of one that was not, and leaves the bytes of
-    /// others.
+    /// A run that was interrupted after any record and continued is bit-identical to one that was not, and leaves the
+    /// bytes of others.
     #[test]
     fn what_was_kept_goes_on_behind_any_record() {
         let times = Times {

@@ -20,7 +20,7 @@ use std::ops::Range;
 pub struct ShotResult {
     /// Its numbers, which are added up where sums of shots are asked for.
     pub values: Vec<f32>,
-    /// Numbers that belong to this shot alone.
+    /// Numbers that belong only to this shot.
     pub own: Vec<f32>,
     /// Further results, as integers or bits.
     pub words: Vec<u64>,
@@ -69,7 +69,7 @@ impl<'a> Worker<'a> {
         Self(Box::new(move |numbers| Begun::Ended(make(numbers))))
     }
 
-    /// The same for a worker that leaves a part of its work to another thread.
+    /// A worker that leaves a part of its work to another thread.
     pub fn with_rest(make: impl FnMut(&[usize]) -> Begun<'a> + Send + 'a) -> Self {
         Self(Box::new(make))
     }
@@ -81,7 +81,7 @@ pub struct Workers<'a> {
     pub all: Vec<Worker<'a>>,
     /// Shots that each of them computes at a time.
     pub batch: usize,
-    /// Whether they compute further shots while those before are written, even if there is only one worker and one
+    /// Whether they compute further shots while the previous ones are written, even if there is only one worker and one
     /// rank.
     pub ahead: bool,
 }
@@ -116,7 +116,7 @@ pub fn in_order(
     })
 }
 
-/// The same for sums: every rank adds the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 gets the
+/// Sums shots: every rank adds the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 gets the
 /// nodes in their order.
 pub fn summed(
     nodes: &[Range<usize>],
@@ -141,8 +141,8 @@ fn make_all(
     world: &World,
     hand_on: queue::HandOn<'_>,
 ) -> anyhow::Result<()> {
-    // Shots that run side by side do so on a GPU, which goes on while those before are written; and a rank goes on while its shots travel
-    // to rank 0.
+    // Shots that run side by side do so on a GPU, which continues while the previous ones are written; and a rank
+    // continues while its shots travel to rank 0.
     let ahead = workers.ahead || workers.batch > 1 || workers.all.len() > 1 || !world.is_alone();
     if ahead {
         return side_by_side(own, workers, hand_on);
@@ -184,7 +184,7 @@ fn hand_on<S>(
 
 /// The words of `plan=y` about `shots` shots, of which `todo` are to be computed by `groups` groups of this rank, each
 /// `batch`
-/// side by side; a shot takes `seconds` seconds, even beside others. All ranks call it.
+/// side by side; a shot takes `seconds` seconds, even while others run. All ranks call it.
 pub fn plan(
     (shots, todo): (usize, usize),
     (groups, batch, seconds): (usize, usize, f64),

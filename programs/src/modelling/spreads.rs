@@ -12,9 +12,9 @@ use rsf_io::{Axis, Input, Job};
 /// The points of the shots that a run models.
 #[derive(Clone)]
 pub struct Spreads {
-    /// By shot, or one for all of them.
+    /// The sources of each shot, or one list for all shots.
     pub sources: Vec<Vec<Point>>,
-    /// By shot, or one for all of them.
+    /// The receivers of each shot, or one list for all shots.
     pub receivers: Vec<Vec<Point>>,
     /// The axis of the shots.
     pub axis: Axis,
@@ -78,8 +78,8 @@ impl Spreads {
         })
     }
 
-    /// Keeps the first of several lines of receivers if there is one source shot and snapshots are written, which one
-    /// shot alone can have: so Madagascar's programs read a plane of receivers. shots= asks for another line.
+    /// Keeps the first of several lines of receivers if there is one source shot and snapshots are written, which only
+    /// one shot can have: so Madagascar's programs read a plane of receivers. shots= asks for another line.
     pub fn keep_first_line(&mut self, job: &Job) -> anyhow::Result<()> {
         let lines = self.receivers.len();
         if self.sources.len() > 1 || lines == 1 || job.given("shots") || !job.flag("snap")? {
@@ -125,7 +125,8 @@ Madagascar (shots=2 takes the second)"
         })
     }
 
-    /// Refuses data, with shots along axis 4, whose header says that they are of other shots than those that are picked.
+    /// Refuses data, with shots along axis 4, whose header says that they are of shots other than those that are
+    /// picked.
     pub fn same_shots(&self, data: &Input) -> anyhow::Result<()> {
         let listed = data.header().text("shots");
         let axes = [&data.axis(4), &self.axis];

@@ -1,4 +1,4 @@
-//! Warns, before a run, of numbers that look like those of other units than SI.
+//! Warns, before a run, of numbers that look like those of units other than SI.
 
 use rsf_io::{Input, Job};
 
@@ -101,7 +101,7 @@ pub fn density(job: &Job, density: f64, place: &str) {
     }
 }
 
-/// The same for regions, by the P velocity and the density of each; `told` says which of the two to check.
+/// Warns of the P velocities and densities of regions, `[vp, density]` of each; `told` says which of the two to check.
 pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
     let fastest = regions.iter().map(|[vp, _]| *vp).max_by(f64::total_cmp);
     fastest

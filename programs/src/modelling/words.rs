@@ -38,7 +38,7 @@ pub fn explained(error: &anyhow::Error) -> String {
     causes.collect::<Vec<_>>().join(": ")
 }
 
-/// The same as an error. An error that names no remedy keeps its type and so its exit code.
+/// [`explained`] as an error. An error that names no remedy keeps its type and so its exit code.
 pub fn explain(error: anyhow::Error) -> anyhow::Error {
     let mut of_engine = error.chain().filter_map(|cause| cause.downcast_ref::<Error>());
     match of_engine.any(|error| error.message().hints().next().is_some()) {
@@ -66,7 +66,7 @@ pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
 pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
     let of = shots.map_or(String::new(), |shots| format!(" of {shots}"));
     job.warn(&format!(
-        "the records{of} grow by a factor of {} until the end of the run, behind waves that had passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, cpml=0 where the mesh brings its layers, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt=",
+        "the records{of} grow by a factor of {} until the end of the run, after the waves have passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, cpml=0 where the mesh brings its layers, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt=",
         match factor {
             factor if factor < 1e5 => format!("{factor:.0}"),
             factor => format_g(factor.into(), 2),
@@ -86,7 +86,7 @@ pub fn tell_all_zero(job: &Job) {
         false => "",
     };
     job.warn(&format!(
-        "all data are zero: no wave reached a receiver{or}; look at the sources, their histories or wavelets, and the number of steps"
+        "all data are zero: no wave reached a receiver{or}; check the sources, their histories or wavelets, and the number of steps"
     ));
 }
 

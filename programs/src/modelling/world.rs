@@ -88,7 +88,7 @@ impl World {
             return Ok(());
         }
         self.agree(Err(anyhow!(
-            "some ranks have a run and some have none: give all of them the same parameters, and the wavelet by wav= if the command line has no other parameter"
+            "some ranks have a run but others have none: give all of them the same parameters, and the wavelet by wav= if the command line has no other parameter"
         )))
     }
 

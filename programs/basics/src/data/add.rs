@@ -172,7 +172,7 @@ fn changes(job: &Job, count: usize) -> Result<Vec<Change>> {
             .map(|word| match word.trim() {
                 "y" | "Y" | "1" => Ok(true),
                 "n" | "N" | "0" => Ok(false),
-                _ => bail!("{key}= got `{text}`, allowed are y and n separated by commas"),
+                _ => bail!("{key}={text} is not allowed: {key}= must be y or n, or several of them separated by commas"),
             })
             .collect::<Result<_>>()?;
         spare(key, list.len());

@@ -163,7 +163,9 @@ fn rules(job: &Job, n1: usize, panels: usize) -> Result<Rules> {
         word if word.starts_with('e') => Panel::Each,
         word => match word.parse::<usize>() {
             Ok(number) if (1..=panels).contains(&number) => Panel::Number(number - 1),
-            _ => bail!("gainpanel= got `{word}`, allowed are each, all and a number from 1 to {panels}"),
+            _ => bail!(
+                "gainpanel={word} is not allowed: gainpanel= must be each, all or a number from 1 to {panels}"
+            ),
         },
     };
     let clip = job.float_opt("clip")?;
@@ -353,7 +355,7 @@ impl Table {
     }
 }
 
-/// The file of the colour scale beside a picture.
+/// The file of the colour scale that belongs to a picture.
 struct Bar {
     output: Output,
     /// The name as the user typed it.

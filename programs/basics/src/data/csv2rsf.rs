@@ -128,7 +128,7 @@ fn rows(text: &str, delimiter: Option<&str>, has_header: bool) -> Result<Vec<Row
         .collect::<Result<_>>()?;
     ensure!(
         !rows.is_empty(),
-        "standard input holds no numbers: a text with a line for every point was expected"
+        "standard input contains no numbers: text with one line per point was expected"
     );
     Ok(rows)
 }

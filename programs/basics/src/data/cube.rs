@@ -206,7 +206,7 @@ pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) -
     for (key, value) in job.keys().iter().filter(|(key, _)| wanted(key)) {
         let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
         let usual = matches!(name, "o" | "d" | "label" | "unit" | "title");
-        let told = format!("{key}= is no parameter of this program: it is written to the header");
+        let told = format!("{key}= is not a parameter of this program: it is written to the header");
         match job.slip_of(key) {
             _ if usual => {}
             Some(meant) => job.tell_word(&format!("{told} (did you mean {meant}= ?)"))?,
@@ -217,7 +217,7 @@ pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) -
     Ok(())
 }
 
-/// Warns of numbered words for axes behind the `last` one, unless what they say is `idle` there.
+/// Warns of numbered parameters of axes after the `last` one, unless their values are `idle` there.
 pub fn tell_beyond(
     job: &Job,
     last: usize,

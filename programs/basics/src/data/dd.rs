@@ -107,9 +107,12 @@ fn meant<T: Copy>(key: &str, word: &str, known: &[(&str, T)]) -> Result<T> {
         .iter()
         .find(|(name, _)| !word.is_empty() && (name.starts_with(word) || word.starts_with(name)));
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    found
-        .map(|(_, meaning)| *meaning)
-        .with_context(|| format!("{key}= got `{word}`, allowed are {}", names.join(" or ")))
+    found.map(|(_, meaning)| *meaning).with_context(|| {
+        format!(
+            "{key}={word} is not allowed: {key}= must be {}",
+            names.join(" or ")
+        )
+    })
 }
 
 /// The layout of numbers in text form.

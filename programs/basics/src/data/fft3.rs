@@ -41,7 +41,7 @@ static PARAMS: [Param; 6] = [
         .doc("y: use the same factor in both directions, so that the transform preserves the norm"),
     Param::bool("opt")
         .default("y")
-        .doc("y: pad to a length of factors 2, 3 and 5 only"),
+        .doc("y: pad to a length whose only prime factors are 2, 3 and 5"),
     Param::int("sign")
         .default_text("0, with inv=y 1")
         .range("0 or 1", Some(0.0), Some(1.0))

@@ -83,7 +83,7 @@ pub fn rm(job: &mut Job) -> Result<()> {
                         'f' => force = true,
                         'v' => verbose = true,
                         'i' => ask = true,
-                        _ => bail!("there is no option {text}; allowed are -i, -f and -v"),
+                        _ => bail!("there is no option {text}; options are -i, -f and -v"),
                     }
                 }
             }
@@ -173,7 +173,7 @@ fn remove_data(job: &Job, name: &str, data: DataFile) -> Result<()> {
     }
     ensure!(
         !data.guessed,
-        "{name}: nothing is removed, because only its length suggests that {shown} of the current folder belongs to it: remove that file, or move it beside the header"
+        "{name}: nothing is removed, because only its length suggests that {shown} of the current folder belongs to it: remove that file, or move it to the folder of the header"
     );
     if let Some(other) = data.of_other {
         job.warn(&format!(

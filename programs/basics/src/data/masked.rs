@@ -9,9 +9,9 @@ pub static WINDOW: Program = Program {
     name: "sfheaderwindow",
     about: "Keep the traces whose value in a mask is not 0.",
     usage: "< traces.rsf mask=mask.rsf > fewer.rsf",
-    comments: "mask= holds an integer for each trace, as sfmask makes it from a key of the headers. All axes after the first count \
-    traces; axis 2 of the output counts the traces that are kept, from 0. The data may have any type and may be trace headers.\n\n\
-Differs from Madagascar: there is no inv=; a mask of 0 alone is an error.",
+    comments: "mask= holds an integer for each trace, as sfmask makes it from a key of the headers. Every axis after the first \
+    is an axis of traces; axis 2 of the output numbers the traces that are kept, from 0. The data may have any type and may be trace headers.\n\n\
+Differs from Madagascar: there is no inv=; a mask that is zero everywhere is an error.",
     example: "sfheadermath < t.rsf output=offset | sfmask max=2000 > near.rsf; sfheaderwindow < d.rsf mask=near.rsf > e.rsf",
     params: &PARAMS,
 };

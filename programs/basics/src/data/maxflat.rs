@@ -4,7 +4,7 @@
 //! With s = sin w the Hilbert transform is -i s/|s|, and 1/|s| = (1 - (1 - s^2))^(-1/2) is a power series in 1 - s^2; the
 //! derivative is i w = i s (w/s), and w/s is a power series in sin^2(w/2). A series that ends after `order` terms is exact to
 //! that order at one frequency, where the filter is flattest. Every power is one more pass of a short symmetric filter.
-//! Beyond its ends a trace goes on along straight lines.
+//! Beyond its ends a trace continues along straight lines.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Input, Job, Kind, Param, Program};

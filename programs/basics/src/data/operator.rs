@@ -103,7 +103,7 @@ impl Operator {
         let taken = taken?;
         ensure!(
             given.is_ok(),
-            "{name} {adj} did not read its whole input: {} has {} elements ({}), and the operator takes fewer (its own \
+            "{name} {adj} did not read its whole input: {} has {} elements ({}), but the operator takes fewer (its own \
 parameters, such as shots=, may say how many)",
             from.name(),
             from.len(),

@@ -86,7 +86,7 @@ pub fn reverse(job: &mut Job) -> Result<()> {
     let last = cube::present(&input);
     if which >> last != 0 {
         job.warn(&format!(
-            "which={which} names an axis behind the {last} of the data ({}), which is not reversed: it is a sum of 1 for axis 1, 2 for axis 2, 4 for axis 3 and so on",
+            "which={which} names an axis after the {last} of the data ({}); it is not reversed. which= is a sum of 1 for axis 1, 2 for axis 2, 4 for axis 3 and so on",
             input.header().sizes()
         ));
     }

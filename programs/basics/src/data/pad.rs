@@ -11,7 +11,7 @@ pub static SPEC: Program = Program {
     usage: "< in.rsf beg1= end1= n2= > out.rsf",
     comments: "beg# zeros are added before the samples of axis # and end# after them; instead of end#, n# (or n#out) can \
 give the length of the result. n#=0 is the next power of 2. The origin moves with beg#.\n\n\
-Other keys are written to the header, as with sfput; one that is a letter away from a parameter is told, or refused under RSF_STRICT=1.",
+Other keys are written to the header, as with sfput; one that is a letter away from a parameter causes a warning, or is refused under RSF_STRICT=1.",
     example: "sfpad < in.rsf beg1=50 end1=50 n2=256 > out.rsf",
     params: &PARAMS,
 };
@@ -78,7 +78,7 @@ fn side(job: &Job, i: usize, axis: Axis) -> Result<Side> {
             let total = before + n + end;
             if given.is_some_and(|given| given != total) {
                 job.warn(&format!(
-                    "n{i}= has no effect beside end{i}={end}: axis {i} becomes {total} samples long"
+                    "n{i}= has no effect with end{i}={end}: axis {i} becomes {total} samples long"
                 ));
             }
             total

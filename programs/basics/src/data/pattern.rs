@@ -63,9 +63,7 @@ impl Pattern {
             let (Some(width), Some(precision), true) =
                 (width, precision, "diuxXoeEfFgG".contains(conversion.letter))
             else {
-                anyhow::bail!(
-                    "`{text}` is not a format of printf for numbers; allowed are %g, %12.5e, %4d and the like"
-                );
+                anyhow::bail!("`{text}` is not a format of printf for numbers, such as %g, %12.5e or %4d");
             };
             (conversion.width, conversion.precision) = (width, precision);
             conversions.push((std::mem::take(&mut literal), conversion));

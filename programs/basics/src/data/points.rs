@@ -126,7 +126,9 @@ fn values(key: &str, text: &str) -> Result<Vec<f64>> {
     let number = |word: &str| {
         let found = word.trim().parse::<f64>().ok().filter(|x| x.is_finite());
         found.with_context(|| {
-            format!("{key}={text}: `{word}` is not a number; allowed are 100, 100,250,400 and 0:2000:10")
+            format!(
+                "{key}={text}: `{word}` is not a number; give 100, 100,250,400 or 0:2000:10, for instance"
+            )
         })
     };
     let parts: Vec<&str> = text.split(':').collect();

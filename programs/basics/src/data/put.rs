@@ -33,7 +33,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         let n = value.parse::<u64>().ok().filter(|n| *n > 0);
         ensure!(
             n.is_some(),
-            "{key}= got `{value}`, allowed is a whole number >= 1"
+            "{key}={value} is not allowed: {key}= must be a whole number >= 1"
         );
         Ok(n)
     };
@@ -73,7 +73,7 @@ sfpad change the number of elements",
         let (text, number) = (value.to_string_lossy(), value.to_string_lossy().parse::<f64>());
         ensure!(
             !of_axis || number.is_ok_and(f64::is_finite),
-            "{key}= got `{text}`, allowed is a number"
+            "{key}={text} is not allowed: {key}= must be a number"
         );
     }
     let mut output = job.output()?;

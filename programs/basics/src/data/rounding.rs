@@ -4,7 +4,7 @@ use rsf_io::Job;
 
 /// The largest rounding error without a warning: a centimetre if coordinates are in metres.
 const MOST: f64 = 0.01;
-/// The same as a fraction of the distance between points, if that is less.
+/// This error as a fraction of the distance between points; the smaller of the two limits holds.
 const PART: f64 = 1e-3;
 /// The magnitudes of numbers that are checked. Larger ones are not coordinates but, for instance, moments, whose last
 /// digits do not matter; smaller ones keep four decimals.
@@ -47,7 +47,7 @@ impl Rounding {
         );
     }
 
-    /// As [`Rounding::warn`], with other advice.
+    /// Warns as [`Rounding::warn`] does, with other advice.
     pub fn warn_with(self, job: &Job, advice: &str) {
         if let Some((name, value)) = self.worst {
             job.warn(&format!(

@@ -125,7 +125,7 @@ impl Filter {
         self.each(values, |x| f64::from(*x), |x| x as f32);
     }
 
-    /// As [`Filter::smooth`], in double precision.
+    /// Smooths as [`Filter::smooth`] does, in double precision.
     pub(super) fn smooth_double(self, values: &mut [f64]) {
         self.each(values, |x| *x, |x| x);
     }

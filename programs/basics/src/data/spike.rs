@@ -101,7 +101,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     // disk.
     if !job.is_dry_run() {
         cube::ensure_room::<f32>(n)?;
-        // More elements than can be counted have a sentence of their own.
+        // More elements than can be counted have a message of their own.
         let elements = axes
             .iter()
             .try_fold(1, |all: u64, axis| all.checked_mul(axis.n as u64));

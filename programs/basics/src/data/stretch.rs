@@ -73,7 +73,7 @@ const MAXSTR: Param = Param::float("maxstr")
 const MUTE: Param = Param::int("mute")
     .default("0")
     .range(">= 0", Some(0.0), None)
-    .doc("number of samples tapered beside muted ones");
+    .doc("number of samples tapered next to muted ones");
 
 pub fn nmo(job: &mut Job) -> Result<()> {
     let input = traces(job)?;

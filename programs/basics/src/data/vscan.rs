@@ -76,7 +76,7 @@ static PARAMS: [Param; 19] = [
     Param::int("mute")
         .default("12")
         .range(">= 0", Some(0.0), None)
-        .doc("number of samples tapered beside muted ones"),
+        .doc("number of samples tapered next to muted ones"),
     Param::float("str")
         .default("0.5")
         .range("0 to 1", Some(0.0), Some(1.0))

@@ -13,7 +13,7 @@ pub static SPEC: Program = Program {
 at the sample nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. An \
 axis without parameters is kept whole.\n\n\
 With squeeze=y axes of one sample are moved after the others.\n\n\
-Other keys are written to the header, as with sfput; axes that have a label or a unit keep it. One that is a letter away from a parameter is told, or refused under RSF_STRICT=1.",
+Other keys are written to the header, as with sfput; axes that have a label or a unit keep it. One that is a letter away from a parameter causes a warning, or is refused under RSF_STRICT=1.",
     example: "sfwindow < wfl.rsf n3=1 f3=1 n4=1 f4=20 > frame.rsf",
     params: &PARAMS,
 };
@@ -42,7 +42,7 @@ static PARAMS: [Param; 9] = [
         .doc("where the window ends on axis #, instead of n#"),
     Param::bool("squeeze")
         .default("y")
-        .doc("y: axes of one sample move behind the others"),
+        .doc("y: axes of one sample move after the others"),
     Param::bool("verb")
         .default("n")
         .doc("y: print the window of every axis that is cut"),

@@ -107,7 +107,7 @@ impl Axis {
         })
     }
 
-    /// The room that ticks, numbers and label need beside the line.
+    /// The room that ticks, numbers and label need next to the line.
     pub fn depth(&self, ticks: &Ticks, edge: Edge, size: f64) -> f64 {
         let label = match ticks.label(&self.label, &self.unit).as_str() {
             "" => 0.0,
@@ -199,11 +199,11 @@ impl Axis {
 /// The appearance of letters.
 #[derive(Clone, Copy, Debug)]
 pub struct Letters {
-    /// Size.
+    /// Size of the letters, in units of the drawing.
     pub size: f64,
     /// Extra thickness.
     pub fat: f64,
-    /// Colour.
+    /// Colour in which the letters are drawn.
     pub colour: Rgb,
 }
 

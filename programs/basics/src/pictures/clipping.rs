@@ -48,8 +48,8 @@ pub fn lines(points: &[Place], rect: Rect) -> Vec<Vec<Place>> {
     pieces
 }
 
-/// The part of the area inside `rim` that lies in the box, by the algorithm of Sutherland and Hodgman. Points that are
-/// not finite are left out.
+/// The part of the area inside the polygon `rim` that lies in the box, by the algorithm of Sutherland and Hodgman.
+/// Points that are not finite are left out.
 pub fn area(rim: &[Place], rect: Rect) -> Vec<Place> {
     let finite = rim.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
     let mut rim: Vec<Place> = finite.map(|&point| near(point)).collect();

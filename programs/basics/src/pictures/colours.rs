@@ -78,7 +78,7 @@ impl Colours {
         let (_, gradient, from_its_end) = found.copied().ok_or_else(|| {
             let known = TABLES.map(|(known, ..)| known).join(", ");
             anyhow!(
-                "color={name} is unknown; allowed are {known} and the letters of Madagascar (i, j, h, ...)"
+                "color={name} is unknown; colour tables are {known} and the letters of Madagascar (i, j, h, ...)"
             )
         })?;
         let colour = |number: usize| {

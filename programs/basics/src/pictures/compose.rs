@@ -1,4 +1,4 @@
-//! `sfbasics pictures`: pictures beside, below or on top of each other, or as a movie.
+//! `sfbasics pictures`: pictures next to, below or on top of each other, or as a movie.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ const LETTER_AT: (f64, f64) = (10.0, 24.0);
 /// Parameters and documentation of `sfpictures`.
 pub static SPEC: Program = Program {
     name: "sfpictures",
-    about: "Put pictures beside, below or over each other, or make a movie of them.",
+    about: "Put pictures next to, below or over each other, or make a movie of them.",
     usage: "mode=side a.svg b.svg > both.png",
     comments: "The files are SVG or PNG, and the result can be either, or PDF. The other programs record the box of \
 the axes in their pictures: side by side, the boxes are aligned, and in an overlay they coincide, whatever their margins are. The white \
@@ -34,7 +34,7 @@ static PARAMS: [Param; 12] = [
     Param::choice("mode", &["side", "over", "overlay", "movie"])
         .default("side")
         .known_as(&["vertical", "stack"])
-        .doc("side: in a row; over: in a column; overlay: each on top of those before it; movie: one after the other"),
+        .doc("side: in a row; over: in a column; overlay: each on top of the previous ones; movie: one after the other"),
     Param::int("columns").default_text("all").range("1 or more", Some(1.0), None).doc("with mode=side: number of \
 pictures in a row"),
     real("gap", "0", "space between the pictures, in units of the layout").range("0 to 1000", Some(0.0), Some(1000.0)),
@@ -112,9 +112,7 @@ impl Piece {
         } else {
             Self::svg(name.clone(), bytes)
         };
-        known.with_context(|| {
-            format!("{name} is not a picture that can be used here; allowed are SVG and PNG")
-        })
+        known.with_context(|| format!("{name} is not a picture that can be used here; it must be SVG or PNG"))
     }
 
     fn png(name: String, bytes: Vec<u8>) -> Result<Self> {
@@ -180,7 +178,7 @@ impl Piece {
     }
 }
 
-/// Places every picture on top of those before it, with the boxes of their axes coinciding.
+/// Places every picture on top of the previous ones, with the boxes of their axes coinciding.
 fn overlay<'a>(job: &Job, pieces: &'a [Piece]) -> Vec<Placed<'a>> {
     let target = pieces[0].anchor();
     let place = |piece: &'a Piece| {
@@ -315,7 +313,7 @@ fn movie(job: &Job, pieces: &[Piece], delivery: &Delivery) -> Result<()> {
 }
 
 /// Where pictures of a movie lie, and the page that holds each of them. Where their sizes differ their boxes coincide, so
-/// that axes stand still while numbers beside them, or bars, get longer.
+/// that axes stand still while the numbers next to them, or bars, get longer.
 fn one_page(pieces: &[Piece]) -> (Vec<Rect>, Rect) {
     let alike = pieces.iter().all(|piece| piece.size == pieces[0].size);
     let corner = |piece: &Piece| match alike {

@@ -97,7 +97,7 @@ const OWN: [Param; 33] = [
     word(
         "bartype",
         "v",
-        "v: the bar is vertical, beside the picture; h: horizontal, below it",
+        "v: the bar is vertical, next to the picture; h: horizontal, below it",
     ),
     real("barwidth", "0.36", "thickness of the bar, in units of 66 pixels").range(
         "0.05 to 5",

@@ -76,7 +76,7 @@ impl Delivery {
         };
         ensure!(
             allowed.contains(&kind),
-            "{} is not a format of {}; allowed are {} (by format= or the extension of the file)",
+            "{} is not a format of {}; it must be {} (by format= or the extension of the file)",
             word(kind),
             job.program(),
             words(allowed)

@@ -48,9 +48,9 @@ pub struct Rect {
     pub x: f64,
     /// Upper edge.
     pub y: f64,
-    /// Width.
+    /// Distance from the left to the right edge.
     pub width: f64,
-    /// Height.
+    /// Distance from the upper to the lower edge.
     pub height: f64,
 }
 
@@ -74,9 +74,9 @@ impl Rect {
 /// The appearance of a line.
 #[derive(Clone, Debug)]
 pub struct Stroke {
-    /// Colour.
+    /// Colour in which the line is drawn.
     pub colour: Rgb,
-    /// Width.
+    /// Width in units of the drawing.
     pub width: f64,
     /// Lengths of dashes and gaps in turn; empty for a solid line.
     pub dashes: Vec<f64>,
@@ -152,7 +152,7 @@ impl Drawing {
         self.path(&words, Some(stroke), None);
     }
 
-    /// Fills the area inside `rim`, clipped to the neighbourhood of the page.
+    /// Fills the area inside the polygon `rim`, clipped to the neighbourhood of the page.
     pub fn area(&mut self, rim: &[Place], colour: Rgb) {
         let words = path_through(&clipping::area(rim, self.reach(0.0)));
         if !words.is_empty() {

@@ -13,11 +13,11 @@ use super::samples::Samples;
 /// Indices, counted from 0, of the planes that are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Cuts {
-    /// On axis 1: the top.
+    /// Index on axis 1: the top.
     pub one: usize,
-    /// On axis 2: the side.
+    /// Index on axis 2: the side.
     pub two: usize,
-    /// On axis 3: the front.
+    /// Index on axis 3: the front.
     pub three: usize,
 }
 

@@ -36,17 +36,17 @@ pub struct Bar {
     pub colours: Vec<Rgb>,
     /// Thickness of the bar.
     pub width: f64,
-    /// Whether the bar is horizontal, below the box, instead of vertical, beside it.
+    /// Whether the bar is horizontal, below the box, instead of vertical, next to it.
     pub level: bool,
 }
 
 /// Grid lines at the numbers of the axes.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Lines at the numbers of the horizontal axis, if any; `Some(Some(step))` for another interval than that of the
+    /// Lines at the numbers of the horizontal axis, if any; `Some(Some(step))` for an interval other than that of the
     /// numbers.
     pub across: Option<Option<f64>>,
-    /// The same for the vertical axis.
+    /// Lines at the numbers of the vertical axis, if any, as for the horizontal one.
     pub down: Option<Option<f64>>,
     /// The appearance of the lines.
     pub stroke: Stroke,
@@ -97,13 +97,13 @@ pub struct Page<'a> {
 /// Room needed on the four sides of the box.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Room {
-    /// At the left.
+    /// Left of the box.
     pub left: f64,
-    /// At the right.
+    /// Right of the box.
     pub right: f64,
-    /// Above.
+    /// Above the box.
     pub top: f64,
-    /// Below.
+    /// Below the box.
     pub bottom: f64,
 }
 

@@ -80,7 +80,7 @@ mode=overlay) only large values hide the picture below; 0: no transparency",
     word(
         "bartype",
         "v",
-        "v: the colour bar is vertical, beside the picture; h: horizontal, below it",
+        "v: the colour bar is vertical, next to the picture; h: horizontal, below it",
     ),
     real(
         "barwidth",
@@ -351,9 +351,11 @@ pub fn bar_of(job: &Job, input: &Input, (low, high): (f64, f64), mut colours: Ve
     let level = match job.text("bartype")?.unwrap_or_else(|| "v".into()).as_str() {
         "v" => false,
         "h" => true,
-        other => bail!("bartype={other}: allowed are v (beside the picture) and h (below)"),
+        other => {
+            bail!("bartype={other} is not allowed: bartype= must be v (next to the picture) or h (below)")
+        }
     };
-    // Beside the picture the largest value is at the top, below it at the right.
+    // Next to the picture the largest value is at the top, below it at the right.
     let from_high = level == job.flag("barreverse")?;
     if from_high {
         colours.reverse();

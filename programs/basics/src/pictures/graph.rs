@@ -320,7 +320,9 @@ fn legend(job: &Job, page: &mut Page, curves: usize) -> Result<()> {
         "tl" => (Edge::Above, false),
         "br" => (Edge::Below, true),
         "bl" => (Edge::Below, false),
-        other => bail!("wherelegend={other}: allowed are tr, tl, br and bl (top or bottom, right or left)"),
+        other => bail!(
+            "wherelegend={other} is not allowed: wherelegend= must be tr, tl, br or bl (top or bottom, right or left)"
+        ),
     };
     let names: Vec<&str> = text.split(':').collect();
     if names.len() == 1 && curves > 1 && text.contains(',') {

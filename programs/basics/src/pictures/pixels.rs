@@ -17,8 +17,8 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// Encodes the picture as PNG, without opacity if all pixels are opaque. The text chunk `frame` holds the box of
-    /// the axes.
+    /// Encodes the picture as PNG, without an alpha channel if all pixels are opaque. The text chunk `frame` holds the
+    /// box of the axes.
     pub fn png(&self) -> Result<Vec<u8>> {
         let (width, height) = self.size;
         let mut bytes = Vec::new();

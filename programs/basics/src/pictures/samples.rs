@@ -52,7 +52,9 @@ impl Samples {
             Some('a') => Panel::All,
             _ => match text.parse::<u64>() {
                 Ok(number) if (1..=planes).contains(&number) => Panel::Number(number - 1),
-                _ => bail!("gainpanel={text}: allowed are each, all, and a plane from 1 to {planes}"),
+                _ => bail!(
+                    "gainpanel={text} is not allowed: gainpanel= must be each, all or a plane from 1 to {planes}"
+                ),
             },
         };
         let panel = if job.given("clip") || holds_colours(input) {

@@ -173,9 +173,9 @@ impl Turns {
 pub struct ScreenAxis {
     /// Coordinates of its ends.
     pub ends: (f64, f64),
-    /// Label.
+    /// Label, from the user or the header.
     pub label: String,
-    /// Unit.
+    /// Unit, from the user or the header.
     pub unit: String,
 }
 
@@ -202,7 +202,7 @@ fn side(job: &Job, name: &str, sides: [(char, Edge); 2]) -> Result<Edge> {
     };
     found.map(|(_, edge)| *edge).with_context(|| {
         format!(
-            "{name}={text}: allowed are {} and {}",
+            "{name}={text} is not allowed: {name}= must be {} or {}",
             words(sides[0].1),
             words(sides[1].1)
         )

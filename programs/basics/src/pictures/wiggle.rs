@@ -76,7 +76,7 @@ const OWN: [Param; 21] = [
         .doc("dash pattern of the traces, numbered as in sfgraph"),
     Param::int("fatp")
         .default("1")
-        .doc("accepted without effect: filled parts have no rim"),
+        .doc("accepted without effect: filled parts have no outline"),
     Param::int("xmask")
         .default("1")
         .doc("accepted without effect: filled parts are filled wholly"),

@@ -138,7 +138,7 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Sections> {
         let section = scanner.word("section")?;
         if !section.starts_with('$') || seen.contains(&section) {
             return Err(scanner.wrong(format!(
-                "`{}` is no name of a section such as `$Nodes`, or the section is given twice",
+                "`{}` is not the name of a section such as `$Nodes`, or the section is given twice",
                 section.chars().take(40).collect::<String>()
             )));
         }
@@ -217,7 +217,7 @@ fn header(scanner: &mut Scanner) -> Result<(Version, Form)> {
         }
         _ => {
             return Err(scanner.wrong(format!(
-                "file type {binary} with numbers of {size} bytes is not read; allowed are 0 (text) and 1 (binary) with 8 bytes"
+                "file type {binary} with numbers of {size} bytes is not read; it must be 0 (text) or 1 (binary) with 8 bytes"
             )));
         }
     };

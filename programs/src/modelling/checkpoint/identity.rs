@@ -23,7 +23,7 @@ pub const FREE: [&str; 15] = [
     "resume",
 ];
 
-/// The same for sums over the shots of a survey.
+/// Such parameters of programs that sum over the shots of a survey.
 const FREE_OF_SUMS: [&str; 15] = [
     "threads",
     "device",
@@ -107,7 +107,7 @@ impl Identity {
         })
     }
 
-    /// The same with the checksum of its model.
+    /// This identity with the checksum of its model.
     pub fn over(mut self, model: u64) -> Self {
         self.model = model;
         self
@@ -137,11 +137,14 @@ impl Identity {
             .map_or(String::new(), |sum| format!("{sum:016x}"))
     }
 
-    /// Why a state does not belong to this run, as the end of a sentence; the model is compared later.
+    /// Why a state does not belong to this run, as the end of a message; the model is compared later.
     pub fn difference(&self, header: &StateHeader) -> Option<String> {
         let found = header.label("program").unwrap_or("no program that is named");
         if found != self.program {
-            return Some(format!("the state is of {found}, and this is {}", self.program));
+            return Some(format!(
+                "the state was saved by {found}, but this program is {}",
+                self.program
+            ));
         }
         let grid = header.label("grid").unwrap_or_default();
         if grid != self.grid {
@@ -185,7 +188,7 @@ impl Identity {
             String::new()
         };
         Some(format!(
-            "the state is of another run: {}{more}; go on with the words of that run (only {} may differ)",
+            "the state is of another run: {}{more}; continue with the parameters of that run (only {} may differ)",
             told.join("; "),
             self.free
         ))

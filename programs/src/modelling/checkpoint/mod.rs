@@ -35,7 +35,8 @@ impl Wishes {
         Self::counted(job, steps, "steps", Every::Time(USUAL))
     }
 
-    /// The same for a survey of `shots` shots, after each of which a state can be saved.
+    /// Reads `checkpoint=`, `every=` and `resume=` of a survey of `shots` shots, after each of which a state can be
+    /// saved.
     pub fn of_shots(job: &Job, shots: usize) -> anyhow::Result<Self> {
         Self::counted(job, shots, "shots", Every::Steps(1))
     }
@@ -59,7 +60,7 @@ impl Wishes {
             && jump >= count
         {
             job.warn(&match job.given("every") {
-                true => format!("every={jump}: the run has {count} {what} and saves no state while it goes on; give a smaller every="),
+                true => format!("every={jump}: the run has {count} {what} and saves no state during the run; give a smaller every="),
                 false => "checkpoint= saves a state after each shot but the last, and there is only one shot".into(),
             });
         }

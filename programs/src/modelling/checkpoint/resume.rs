@@ -91,7 +91,7 @@ impl Resumed {
     pub fn compare_model(&self, model: u64) -> anyhow::Result<()> {
         if model != self.model {
             bail!(
-                "{}: the state is of another model: grid and parameters are the same, but not the numbers in the model's files; go on with the files of that run",
+                "{}: the state is of another model: grid and parameters are the same, but not the numbers in the model's files; continue with the files of that run",
                 self.name()
             );
         }

@@ -102,7 +102,7 @@ impl Store {
             let read = File::open(file).and_then(|mut file| file.read_exact(&mut first));
             if read.is_err() || first != MAGIC {
                 bail!(
-                    "{}: this file is there already and is no state: choose another name, or remove it",
+                    "{}: this file exists already but is not a state: choose another name, or remove it",
                     name()
                 );
             }
@@ -124,12 +124,12 @@ impl Store {
         marks.map = Some(map);
     }
 
-    /// How a run that ended after `step` steps can be resumed, as the end of a sentence.
+    /// How a run that ended after `step` steps can be resumed, as the end of a message.
     pub fn left(&self, step: usize) -> String {
         match &self.file {
             None => String::new(),
             Some(file) if self.saved.load(Ordering::SeqCst) == step => {
-                format!("; resume={} goes on from there", file.display())
+                format!("; resume={} continues from there", file.display())
             }
             Some(_) => "; its state could not be saved".into(),
         }
@@ -220,7 +220,7 @@ impl StateStore for Store {
                 false => "there is none yet".into(),
             };
             eprintln!(
-                "{}: warning: the state after step {step} could not be saved: {reason}; the run goes on, and {kept}",
+                "{}: warning: the state after step {step} could not be saved: {reason}; the run continues, and {kept}",
                 self.program
             );
         }

@@ -62,7 +62,7 @@ pub fn growth(job: &Job, run: &Run, share: f64) {
     }
 }
 
-/// Warns of fluid beside rock: this scheme has all components on the same nodes, and its differences reach across the
+/// Warns of fluid next to rock: this scheme has all components on the same nodes, and its differences reach across the
 /// contact.
 pub fn fluids(job: &Job, run: &Run, fluids: usize) {
     let ndim = run.padded.ndim();

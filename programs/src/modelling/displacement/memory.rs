@@ -36,7 +36,7 @@ pub struct MemoryCheck<'a> {
 }
 
 impl<'a> MemoryCheck<'a> {
-    /// For the slabs of this rank, one a GPU.
+    /// A check for the slabs of this rank, one per GPU.
     pub fn new(run: &'a Run, on: Resources<'a>) -> Self {
         // If devices of one host copy directly, messages are mere notifications; whether they can is not known yet.
         let may = matches!(run.transport, Transport::Auto | Transport::CudaAware);

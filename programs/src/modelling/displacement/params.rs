@@ -21,8 +21,8 @@ c14 c15 c16 c22 ... c66. den= is the density on the same grid. sou= and rec= are
 x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere between the nodes.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
-after the other in the same model, which is read once (on GPUs once a shot), with the same wavelet, and the data have a last \
-axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, in the order of the \
+after the other in the same model, which is read once (on GPUs once per shot), with the same wavelet, and the data have a last \
+axis of shots. shots= picks some of them, counted from 1 as in all messages: the data contain only these, in the order of the \
 survey, their last axis has the numbers of the shots if these are evenly spaced, and shots in the header lists them. A shot that fails is \
 reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots finished= takes the data \
 of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only those are modelled that \
@@ -76,7 +76,7 @@ macro_rules! params {
                 .default("vacuum")
                 .doc("with free=y: all stresses are zero above the surface, or only those with a z index"),
             Param::bool("ssou").default("n").doc("y: stress source; n: force source"),
-            Param::bool("dabc").default("n").doc("absorbing frame (one-way condition and sponge); n: a rigid rim"),
+            Param::bool("dabc").default("n").doc("absorbing frame (one-way condition and sponge); n: rigid boundaries"),
             Param::choice("oneway", &["box", "upwind"])
                 .default("box")
                 .doc("with dabc=y, the one-way condition: box as published, upwind for long runs, thin frames and large time steps"),

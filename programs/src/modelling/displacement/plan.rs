@@ -206,7 +206,7 @@ fn places(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::R
         bytes = displacement::bytes(&run.padded, &machine.slabs, &machine.cpu, read_as(job, run)?);
     } else {
         lines.push(format!(
-            "  beside them {:.2} GB of the host, pinned",
+            "  and {:.2} GB of the host, pinned",
             memory.host_bytes() as f64 / 1e9
         ));
     }

@@ -37,7 +37,7 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
     let name = input.name();
     if ns != points {
         bail!(
-            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series a source; the axes are n1 sources, n2 components, n3 times (sftransp plane=12 | sftransp plane=23 turns a series that has its times first)",
+            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series per source; the axes are n1 sources, n2 components, n3 times (sftransp plane=12 | sftransp plane=23 turns a series that has its times first)",
             sources.name()
         );
     }
@@ -112,7 +112,7 @@ pub fn bell(padded: &Padded, nbell: usize) -> anyhow::Result<()> {
     let needed = 2 * nbell + 1;
     match (0..padded.ndim()).find(|&a| padded.n[a] < needed) {
         Some(a) => bail!(
-            "nbell={nbell} spreads a source over {needed} nodes, and the grid has {} along {}, frame included: give a smaller nbell= (5 is usual) or a larger nb=",
+            "nbell={nbell} spreads a source over {needed} nodes, but the grid has {} along {}, frame included: give a smaller nbell= (5 is usual) or a larger nb=",
             padded.n[a],
             AXES[a]
         ),

@@ -211,7 +211,7 @@ impl Kept {
         let names = records.names();
         ensure!(
             read == wanted,
-            "{}: the state is of other data: the first {} of {} {} not those of that run; go on with the files of that run",
+            "{}: the state is of other data: the first {} of {} {} not those of that run; continue with the files of that run",
             resumed.name(),
             counted(resumed.step, "shot"),
             names.join(" and "),

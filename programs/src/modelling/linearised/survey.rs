@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(of(&[4], 0), (0, 1, false));
     }
 
-    /// All ranks make a shot that they share, and rank 0 alone takes it, in the order of the shots.
+    /// All ranks make a shot that they share, and only rank 0 takes it, in the order of the shots.
     #[test]
     fn shots_that_ranks_share_are_taken_once() {
         let all = answers(&["a", "b"], |world| {

@@ -107,7 +107,7 @@ fn offers(
             let (groups, each) = (groups.unwrap_or(1), each.unwrap_or(1));
             ensure!(
                 groups == 1 || asked.is_some() || groups * each <= found.len(),
-                "groups={groups} of ngpu={each} GPUs each take {}, and there {} {}: ask for fewer groups, or let them share the CPU (device=cpu)",
+                "groups={groups} of ngpu={each} GPUs each take {}, but there {} {}: ask for fewer groups, or let them share the CPU (device=cpu)",
                 groups * each,
                 if found.len() == 1 { "is" } else { "are" },
                 found.len()
@@ -165,7 +165,7 @@ fn group_size(gpus: usize, groups: Option<usize>, each: Option<usize>) -> anyhow
             words(groups * each)
         ),
         (_, Some(each)) if !gpus.is_multiple_of(each) => bail!(
-            "gpu= names {} for a rank, which are no groups of ngpu={each}: name a multiple of it",
+            "gpu= names {} for a rank, which cannot be divided into groups of ngpu={each}: name a multiple of it",
             words(gpus)
         ),
         (Some(groups), None) if !gpus.is_multiple_of(groups) => bail!(
@@ -244,7 +244,7 @@ mod tests {
         }
         for (groups, each, wanted) in [
             (Some(2), Some(1), "groups=2 of ngpu=1 take 2 GPUs"),
-            (None, Some(3), "no groups of ngpu=3"),
+            (None, Some(3), "cannot be divided into groups of ngpu=3"),
             (Some(3), None, "groups=3 cannot share"),
         ] {
             let said = group_size(4, groups, each).unwrap_err().to_string();

@@ -96,7 +96,7 @@ fn slabs_of_ranks_lie_behind_each_other() {
             .collect();
         (machine.own(), words, outer)
     });
-    // A rank with one slab uses its processor for that slab alone; the two slabs of the other share theirs.
+    // A rank with one slab uses its processor only for that slab; the two slabs of the other share theirs.
     let first = (0..50, vec!["  slab 1: planes 0 to 49 (50)".to_string()], vec![1]);
     let second = ["  slab 2: planes 50 to 74 (25)", "  slab 3: planes 75 to 99 (25)"];
     let second = (50..100, second.map(String::from).to_vec(), vec![1, 0]);
@@ -183,7 +183,7 @@ fn ranks_that_differ_are_timed() {
         panic!("two ranks: {found:?}")
     };
     assert_eq!((first.len(), second.len(), second[0]), (1, 2, second[1]));
-    // These are points a second of present machines.
+    // This range contains the points per second of present machines.
     for speed in [first[0], second[0]] {
         assert!((1e5..1e12).contains(&speed), "{speed}");
     }
@@ -260,7 +260,7 @@ fn gpus_are_taken_by_their_numbers() {
         (
             2,
             place(0, 4),
-            "4 ranks of this host ask for ngpu=2 GPUs each, and there are 6 (0, 1, 2, 3, 4, 5)",
+            "4 ranks of this host ask for ngpu=2 GPUs each, but there are 6 (0, 1, 2, 3, 4, 5)",
         ),
         (
             7,

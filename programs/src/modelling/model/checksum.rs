@@ -1,4 +1,4 @@
-//! The checksum of a model that is read for it alone.
+//! The checksum of a model that is read only for this.
 
 use super::{Planes, Source, Volumes};
 use crate::modelling::checksum::Checksum;

@@ -16,7 +16,7 @@ pub fn swapped(first: &Input, other: &Input) -> Option<&'static str> {
         .then_some("; sftransp exchanges the first two axes of a file, and z comes first")
 }
 
-/// Warns of the first of these files whose labels say that its axes stand in another order than z, x and y.
+/// Warns of the first of these files whose labels say that its axes stand in an order other than z, x and y.
 pub fn tell(job: &Job, files: &[&Input], ndim: usize) {
     let label = |file: &Input, number: usize| file.axis(number).label.unwrap_or_default();
     let axis_of = |label: &str| {

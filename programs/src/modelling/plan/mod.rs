@@ -20,7 +20,7 @@ const JUMP: f32 = 1.2;
 const SAFE: f64 = 0.8;
 const SAFE_TO: f64 = 4.0;
 
-/// Points per shortest wavelength above which units are doubtful, as those of axes in km beside speeds in m/s.
+/// Points per shortest wavelength above which units are doubtful, as those of axes in km with speeds in m/s.
 const FINE: f64 = 500.0;
 /// A step this many times above its limit has probably another unit.
 const HOPELESS: f64 = 50.0;
@@ -143,7 +143,7 @@ pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> 
     })
 }
 
-/// Refuses a time step above the limit, or warns of it; for `plan=y`, which goes on, it returns the sentence
+/// Refuses a time step above the limit, or warns of it; for `plan=y`, which continues, it returns the message
 /// of the refusal.
 fn unstable(job: &Job, asked: &Asked<'_>, extremes: &Extremes) -> anyhow::Result<Option<String>> {
     let (dt, limit) = (f64::from(asked.dt), extremes.dt_max);
@@ -290,11 +290,11 @@ pub fn smaller_grid(p: &Padded, share: f64) -> String {
     )
 }
 
-/// Prints `memory 1.20 GB, 60.0 bytes a point of the padded grid`, from the `bytes` of all ranks; `whose` (such as ` of GPUs`) follows
-/// the first word.
+/// Prints `memory 1.20 GB, 60.0 bytes per point of the padded grid`, from the `bytes` of all ranks; `whose` (such as `
+/// of GPUs`) follows the first word.
 pub fn print_memory(job: &Job, p: &Padded, whose: &str, bytes: usize) {
     job.say(&format!(
-        "memory{whose} {}, {:.1} bytes a point of the padded grid",
+        "memory{whose} {}, {:.1} bytes per point of the padded grid",
         gigabytes(bytes as f64),
         bytes as f64 / p.cells() as f64
     ));
@@ -314,7 +314,7 @@ pub fn span(seconds: f64) -> String {
 /// The last line of `plan=y`: the time of `nt` steps of `step` seconds each.
 pub fn print_time(job: &Job, p: &Padded, step: f64, nt: usize) {
     job.say(&format!(
-        "time about {} at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
+        "time about {} at {:.0} million points per second (a small grid timed now); nothing was run (plan=y)",
         span(step * nt as f64),
         p.cells() as f64 / step / 1e6
     ));

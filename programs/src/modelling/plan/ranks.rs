@@ -75,14 +75,14 @@ fn longest(pieces: &[usize], bytes: usize, world: &World) -> anyhow::Result<f64>
 
 fn exchange_words(pieces: &[usize], bytes: usize, seconds: f64) -> String {
     format!(
-        "exchange {:.2} MB a step to and from each neighbour, {:.2} ms from host to host",
+        "exchange {:.2} MB per step to and from each neighbour, {:.2} ms from host to host",
         (pieces.iter().sum::<usize>() * bytes) as f64 / 1e6,
         1e3 * seconds
     )
 }
 
-/// The same with its share of a step of `step` seconds, of which the fraction `hides` is spent on cells that need no
-/// neighbour.
+/// Prints the exchange, with its share of a step of `step` seconds, of which the fraction `hides` is spent on cells
+/// that need no neighbour.
 pub fn share_of_step(
     job: &Job,
     (pieces, bytes): (&[usize], usize),
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn exchanges_are_told_in_megabytes_and_as_shares_of_a_step() {
         let said = |hides: f64| share_words((&[2, 1], 500_000), 0.002, (0.008, hides));
-        let wanted = "exchange 1.50 MB a step to and from each neighbour, 2.00 ms from host to host (timed now), 25 % of a step of 8.00 ms";
+        let wanted = "exchange 1.50 MB per step to and from each neighbour, 2.00 ms from host to host (timed now), 25 % of a step of 8.00 ms";
         assert_eq!(said(0.5), format!("{wanted}: hidden behind the interior"));
         assert_eq!(said(0.2), format!("{wanted}: longer than the interior hides"));
     }

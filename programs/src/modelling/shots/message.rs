@@ -16,7 +16,7 @@ pub fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
     Ok(world.ranks().flush()?)
 }
 
-/// On rank 0: receives the next outcome of another rank.
+/// Receives the next outcome of another rank, on rank 0.
 pub fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
     let next = || world.ranks().receive_from(Topic::Traces, from);
     let Some((mut outcome, count)) = of_head(&next()?) else {

@@ -25,7 +25,7 @@ impl TreeSum {
         }
     }
 
-    /// Adds a node, which follows those before.
+    /// Adds a node, which follows the previous ones.
     pub fn add(&mut self, shots: Range<usize>, values: Vec<f32>) {
         self.nodes.push((shots, values));
         while let [.., (first, _), (second, _)] = self.nodes.as_slice()
@@ -70,7 +70,7 @@ pub fn most_nodes(shots: usize) -> usize {
     (usize::BITS - shots.leading_zeros()) as usize
 }
 
-/// The nodes of at most `most` shots that these shots are made of, in their order.
+/// The nodes of the tree, of at most `most` shots each, that together cover these shots, in order.
 pub fn nodes(shots: Range<usize>, most: usize) -> Vec<Range<usize>> {
     let (mut all, mut from) = (Vec::new(), shots.start);
     while from < shots.end {
@@ -140,8 +140,9 @@ mod tests {
         sum
     }
 
-    /// Ones beside 2^24, to which single precision adds no one: one after the other they leave it as it is. In the tree
-    /// ((2^24 + 1) + (1 + 1)) + ((1 + 1) + 1) two of them are added first, and three, whose sum with 2^24 + 2 is rounded to 2^24 + 4.
+    /// Sums of 2^24 and ones: in single precision 2^24 + 1 is 2^24, so ones that are added one by one have no effect.
+    /// In the tree ((2^24 + 1) + (1 + 1)) + ((1 + 1) + 1) two of them are added first, and three, whose sum with 2^24 +
+    /// 2 is rounded to 2^24 + 4.
     #[test]
     fn a_sum_has_the_shape_of_its_tree() {
         let value = |shot: usize| if shot == 0 { 16_777_216.0 } else { 1.0f32 };
@@ -212,6 +213,6 @@ mod tests {
         assert_eq!(of_two.words, [4, 9, 5, 9]);
         let ended = of_node(&(6..8), &mut next);
         assert!(matches!(ended, Outcome::Failed(error) if error.to_string() == "no memory"));
-        assert_eq!(made, 3, "nothing is made behind a fault");
+        assert_eq!(made, 3, "nothing is made after a fault");
     }
 }

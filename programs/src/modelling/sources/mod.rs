@@ -32,9 +32,9 @@ pub enum Histories {
 
 /// The sources and their series, `[series][step]`.
 pub struct Sources {
-    /// Sources.
+    /// Places and actions of the sources, and which series each has.
     pub list: Vec<Source>,
-    /// Series, shared where sources have the same.
+    /// Time series; sources with the same time function share one.
     pub series: Vec<Vec<f32>>,
     /// The widest band of their whole histories: it does not depend on where the run ends.
     pub band: Band,
@@ -81,7 +81,7 @@ pub fn read_at(
     sampled(job, given, time, what)
 }
 
-/// The same for sources whose positions and mechanisms are known.
+/// Reads the parameters of sources whose positions and mechanisms are known.
 pub fn read_placed(
     job: &mut Job,
     mut placed: Placed,

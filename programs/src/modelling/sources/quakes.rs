@@ -15,10 +15,10 @@ const IMPACT: f64 = std::f64::consts::PI * std::f64::consts::SQRT_2;
 /// Least time over which SPECFEM3D lets a sine grow, s.
 const GROWTH: f64 = 200.0;
 
-/// Sources whose positions come from another file than sou=, each with its moment tensor or force.
+/// Sources whose positions come from a file other than sou=, each with its moment tensor or force.
 #[derive(Clone)]
 pub struct Placed {
-    /// Positions.
+    /// Positions of the sources.
     pub points: Vec<Point>,
     /// Moment tensors or forces.
     pub actions: Vec<Action>,
@@ -55,7 +55,7 @@ fn centroid(history: &TimeFunction) -> f64 {
 }
 
 /// Earthquakes and forces as sources. The command line may give their histories; `bells`, whose argument says that it
-/// does not, tells which moments follow the Gaussian itself instead of its integral.
+/// does not, says which moments follow the Gaussian itself instead of its integral.
 ///
 /// # Errors
 /// Files of time functions that are missing or too short, and errors of `bells`.

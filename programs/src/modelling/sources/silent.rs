@@ -38,16 +38,16 @@ pub fn refuse(
         .fold(0.0f32, |most, x| most.max(x.abs()));
     if seen == 0.0 && longest <= dt {
         job.warn(&format!(
-            "no step meets the histories of the sources, which last {} s: dt={dt} s is longer",
+            "no time step falls within the source time functions, which last {} s: dt={dt} s is longer; reduce dt=",
             longest as f32
         ));
     } else if seen == 0.0 {
         job.warn(&format!(
-            "the sources are silent through all {duration} s of the run: look at tau=, freq=, series= and onset="
+            "the sources are silent through all {duration} s of the run: check tau=, freq=, series= and onset="
         ));
     } else if seen < 0.5 * largest {
         job.warn(&format!(
-            "the run ends after {duration} s, before the sources have reached more than {:.2} % of their largest value: raise nt=, or look at tau=, freq=, series= and onset=",
+            "the run ends after {duration} s, before the sources have reached more than {:.2} % of their largest value: raise nt=, or check tau=, freq=, series= and onset=",
             100.0 * seen / largest
         ));
     }
@@ -55,7 +55,7 @@ pub fn refuse(
     let mute = sources.series.iter().filter(is_mute).count();
     if seen > 0.0 && mute > 0 {
         job.warn(&format!(
-            "{mute} of {} time functions are silent through all {duration} s of the run, so that their sources do nothing: look at onset=, or at the times of the events, or raise nt=",
+            "{mute} of {} time functions are silent through all {duration} s of the run, so that their sources do nothing: check onset= or the times of the events, or raise nt=",
             sources.series.len()
         ));
     }

@@ -14,8 +14,8 @@ use std::collections::HashSet;
 /// Least number of receivers that cause a warning if all of them lie in one cell.
 const ARRAY: usize = 3;
 
-/// Warns, before a mesh is set up, of parameters without effect and of materials in other units. `models` tells modelling, with its
-/// snapshots and maps, from gradients.
+/// Warns, before a mesh is set up, of parameters without effect and of materials in other units. `models` distinguishes
+/// modelling, with its snapshots and maps, from gradients.
 pub fn before(job: &Job, raw: &RawMesh, models: bool) -> anyhow::Result<()> {
     materials(job, raw);
     idle(job, models)
@@ -85,7 +85,7 @@ fn materials(job: &Job, raw: &RawMesh) {
     );
 }
 
-/// The same for a grid.
+/// Warns of a grid whose values look like those of other units.
 pub fn grid(job: &Job, word: &str, values: &[f32]) {
     let among = values.iter().copied().map(f64::from);
     match word {

@@ -1,4 +1,4 @@
-//! A model on regular grids beside the mesh: vp=, vs=, den=, qp=, qs= and ccc= as planes.
+//! A model on regular grids that are separate from the mesh: vp=, vs=, den=, qp=, qs= and ccc= as planes.
 
 use super::advice;
 use crate::modelling::checksum::Checksum;
@@ -51,7 +51,7 @@ impl Files {
         let nodes: f64 = axes.iter().map(|a| a[0]).product();
         if ![1, self.regions].contains(&grids) || file.len() as f64 != nodes * (planes * grids) as f64 {
             bail!(
-                "{name} has {} values and n{behind}={grids}; {word}= takes a grid z, x{}{} for all of the mesh, or n{behind}={} of them, one a region",
+                "{name} has {} values and n{behind}={grids}; {word}= takes a grid z, x{}{} for all of the mesh, or n{behind}={} of them, one per region",
                 file.len(),
                 if ndim == 3 { ", y" } else { "" },
                 if planes > 1 { ", planes" } else { "" },
@@ -147,7 +147,7 @@ pub fn read<const D: usize>(
         return Ok(None);
     }
     if job.given("qp") != job.given("qs") {
-        bail!("qp= and qs= go together: give both (0 is no loss)");
+        bail!("qp= and qs= go together: give both (0 means no loss)");
     }
     if table.is_some() && (job.given("vp") || job.given("vs")) {
         bail!("ccc= and vp=, vs= both describe the medium: leave out one of them");
@@ -188,7 +188,7 @@ pub fn read<const D: usize>(
             None => Vec::new(),
         },
     };
-    // Quality factors alone may be two numbers.
+    // Only quality factors may be two numbers.
     let anywhere = Lattice {
         n: [1; D],
         o: [0.0; D],

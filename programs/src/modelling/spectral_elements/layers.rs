@@ -30,7 +30,7 @@ pub(super) fn matched<const D: usize>(
             "pml= has no effect with absorbing=none, which takes the layers away with the sides that absorb",
         );
     } else if job.given("pml") && job.given("cpml") {
-        job.warn("pml= has no effect beside cpml=, which says where the layers lie: leave one of them out");
+        job.warn("pml= has no effect with cpml=, which says where the layers lie: leave one of them out");
     }
     let frequency = job.double_opt("fcpml")?;
     if pml.is_none() && frequency.is_some() {

@@ -227,15 +227,15 @@ impl Peaks {
         vec![0.0; self.axes.iter().map(|axis| axis.n).product()]
     }
 
-    /// Takes the record after a step, `[component][receiver]`, z first, into the map; returns the user's part of it, if
-    /// one is due.
+    /// Updates the map with the record of a step, `[component][receiver]`, z first; returns the user's part of the
+    /// record, if one is due.
     pub fn take(&self, step: usize, record: &[f32], map: &mut [f32]) -> Option<Vec<f32>> {
         self.keep(record, map);
         step.is_multiple_of(self.every)
             .then(|| self.own(record).collect())
     }
 
-    /// Takes a record into the map.
+    /// Updates the map with a record.
     fn keep(&self, record: &[f32], map: &mut [f32]) {
         let all = self.own + self.places.len();
         for (k, place) in self.places.iter().enumerate() {

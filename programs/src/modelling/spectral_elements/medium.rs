@@ -93,7 +93,7 @@ pub fn read<const D: usize>(
     let anisotropic = raw.materials.iter().position(|m| m.anisotropic);
     if let (Some(region), None, false) = (anisotropic, &tables, on_a_grid) {
         bail!(
-            "region {region} takes its constants from a table (column 6 of materials=), and ccc= is missing"
+            "region {region} takes its constants from a table (column 6 of materials=), but ccc= is missing"
         );
     }
     if tables.is_some() && anisotropic.is_none() {
@@ -111,7 +111,7 @@ pub fn read<const D: usize>(
                 .filter(|word| job.given(word))
             {
                 job.warn(&format!(
-                    "{word}= has no effect beside sls=, which says all of attenuation"
+                    "{word}= has no effect with sls=, which defines all of the attenuation"
                 ));
             }
             Some(relaxations(&laws, timing)?)
@@ -208,7 +208,7 @@ fn constant<const D: usize>(
         for (name, q) in [("Qkappa", m.q_kappa), ("Qmu", m.q_mu)] {
             if q.is_nan() || q < 1.0 {
                 bail!(
-                    "region {region} has {name}={q} in materials=: quality factors are 1 or more (rock has 20 to 1000), and 9999 is no loss"
+                    "region {region} has {name}={q} in materials=: quality factors are 1 or more (rock has 20 to 1000), and 9999 means no loss"
                 );
             }
             lossy |= q < LOSSLESS;

@@ -84,7 +84,7 @@ impl<'a, const D: usize> Outside<'a, D> {
     /// The places of points of sou= or rec=, none of which can be left out: their axis has a place for each.
     ///
     /// # Errors
-    /// As [`Self::place`], and outside=leave.
+    /// Those of [`Self::place`], and a point outside with outside=leave.
     pub fn places(&mut self, name: &str, points: Vec<[f64; D]>) -> anyhow::Result<Vec<[f64; D]>> {
         let mut settled = Vec::with_capacity(points.len());
         for (k, x) in points.into_iter().enumerate() {
@@ -94,7 +94,7 @@ impl<'a, const D: usize> Outside<'a, D> {
                     "{name} {} is outside of the mesh, and outside=leave leaves out {}, because those of sou= and rec= have fixed places on an axis: take the point out of its file, or enlarge the mesh (outside=move moves points that are less than half an element away)",
                     k + 1,
                     match D {
-                        3 => "points of cmt=, force= and stations= alone",
+                        3 => "only points of cmt=, force= and stations=",
                         _ => "no points in 2-D",
                     }
                 ),

@@ -148,7 +148,7 @@ const FILMS: &[Param] = &[
         .doc("snapshots and maps: distance of the points along x"),
 ];
 
-/// Checks.
+/// Parameters of checks and of plans.
 const CHECKS: &[Param] = &[
     CFL,
     JCHECK,
@@ -170,7 +170,7 @@ const MACHINES: &[Param] = &[
     EXCHANGE,
 ];
 
-/// Threads.
+/// The number of threads.
 pub(super) const THREADS: &[Param] = &[Param::int("threads")
     .alias("ompnth")
     .default_text("OMP_NUM_THREADS, otherwise one for each core")

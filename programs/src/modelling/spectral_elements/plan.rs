@@ -19,7 +19,7 @@ const HIGHEST_DEGREE: f64 = 8.0;
 
 /// The largest stable step of a mesh.
 pub struct Step {
-    /// Seconds.
+    /// The largest stable step, s.
     pub limit: f64,
     /// The element that sets it.
     pub element: usize,
@@ -89,7 +89,7 @@ fn coarse<const D: usize>(run: &Run<D>, slow: usize, frequency: f64) -> String {
         ),
     };
     format!(
-        "only {:.1} points per shortest wavelength in element {slow} around {}: the highest frequency of the sources is {highest:.4} Hz, and the mesh resolves {frequency:.4} Hz with five points; {cure}",
+        "only {:.1} points per shortest wavelength in element {slow} around {}: the highest frequency of the sources is {highest:.4} Hz, but the mesh resolves {frequency:.4} Hz with five points; {cure}",
         POINTS_A_WAVELENGTH / times,
         Place::from(run.mesh.centre(slow)),
     )
@@ -215,7 +215,7 @@ pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyh
         let [begin, end] = [run.begin, end].map(|time| time as f32);
         job.say(&format!("{} steps, from {begin} s to {end} s", run.shot.nt));
         job.say(&format!(
-            "time about {} at {:.3} million elements a second (a small box timed now); nothing was run (plan=y)",
+            "time about {} at {:.3} million elements per second (a small box timed now); nothing was run (plan=y)",
             span(all),
             run.mesh.len() as f64 / each / 1e6
         ));

@@ -20,9 +20,9 @@ const BAND: f64 = 1.0 / 12.0;
 pub enum Fit {
     /// So that Q is as constant over the band as it can be.
     Even,
-    /// As SPECFEM3D finds them, over its band.
+    /// The relaxations that SPECFEM3D finds, over its band.
     Specfem,
-    /// With its memory variables of the scheme LDDRK.
+    /// These relaxations, with SPECFEM3D's memory variables of the scheme LDDRK.
     Lddrk,
 }
 
@@ -46,7 +46,7 @@ impl Fit {
     }
 }
 
-/// The highest frequency (Hz) that the whole mesh resolves with five points a wavelength, of the slower wave.
+/// The highest frequency (Hz) that the whole mesh resolves with five points per wavelength of the slower wave.
 pub fn resolved<const D: usize>(raw: &RawMesh, mesh: &Mesh<D>, basis: &Basis) -> f64 {
     let slowest = |region: &u32| {
         let m = &raw.materials[*region as usize];
@@ -81,11 +81,11 @@ fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f
 /// grids.
 ///
 /// # Errors
-/// Numbers that are no band, and qfit= of SPECFEM3D.
+/// Numbers that do not form a band, and qfit= of SPECFEM3D.
 pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
     if job.given("qfit") && job.choice("qfit")? != "even" {
         bail!(
-            "qfit={} is for the quality factors of materials, and qp= and qs= have a fit of their own: leave out qfit=",
+            "qfit={} is for the quality factors of materials, but qp= and qs= have a fit of their own: leave out qfit=",
             job.choice("qfit")?
         );
     }
@@ -105,7 +105,7 @@ pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
 /// `resolved` gives the highest frequency that the mesh resolves.
 ///
 /// # Errors
-/// Numbers that are no band.
+/// Numbers that do not form a band.
 pub fn law(
     job: &Job,
     timing: &Timing,

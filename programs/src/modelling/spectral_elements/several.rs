@@ -1,4 +1,5 @@
-//! Several quantities of one run on a mesh: `displacement=FILE`, `velocity=FILE` and `acceleration=FILE` beside data=.
+//! Several quantities of one run on a mesh: `displacement=FILE`, `velocity=FILE` and `acceleration=FILE` in addition to
+//! data=.
 //!
 //! In this scheme a velocity is the difference of the displacements a step later and a step before over two steps, and
 //! the velocity changes in a step by the mean of the accelerations at its ends. So one quantity, read in every step,
@@ -17,7 +18,7 @@ use rsf_io::Job;
 #[derive(Clone, Copy)]
 pub struct Wanted {
     pub quantity: Quantity,
-    /// In words.
+    /// Its name and unit, as in headers.
     pub words: &'static str,
     /// The parameter that names its file; `None` for the data.
     pub key: Option<&'static str>,
@@ -31,10 +32,10 @@ pub struct Several {
 }
 
 impl Several {
-    /// The quantities that are asked for beside data=; `None` if there are none.
+    /// The quantities that are asked for in addition to data=; `None` if there are none.
     ///
     /// # Errors
-    /// A quantity that is asked for twice, or cannot be had beside the others.
+    /// A quantity that is asked for twice, or cannot be had together with the others.
     pub fn read(job: &Job) -> anyhow::Result<Option<Self>> {
         let vectors = || quantity::all().filter(|(_, what, _)| what.is_vector());
         let further: Vec<_> = vectors().filter(|(word, ..)| job.given(word)).collect();

@@ -1,4 +1,4 @@
-//! The regions of a mesh of SPECFEM3D that files of tomography fill.
+//! The regions of a mesh of SPECFEM3D that tomography files fill.
 
 use crate::meshing::{RawMesh, Tomography};
 use crate::modelling::checksum::Checksum;
@@ -23,7 +23,7 @@ pub fn read<const D: usize>(
         .find(|word| job.given(word))
     {
         bail!(
-            "{word}= and files of tomography both fill the mesh: leave out {word}=, or give the regions of the files their own rows in nummaterial_velocity_file"
+            "{word}= and tomography files both fill the mesh: leave out {word}=, or give the regions of the files their own rows in nummaterial_velocity_file"
         );
     }
     let first = first(job, raw)?;
@@ -47,7 +47,7 @@ pub fn read<const D: usize>(
             .for_each(|(plane, own)| plane.extend(own));
     }
     let Some((n, o, d)) = grid else {
-        bail!("no region of the mesh has a file of tomography");
+        bail!("no region of the mesh has a tomography file");
     };
     let sum = planes.iter().fold(
         Checksum::new().with_text(&format!("{n:?} {o:?} {d:?}")),
@@ -64,7 +64,7 @@ pub fn read<const D: usize>(
                 o: std::array::from_fn(|c| o[c]),
                 d: std::array::from_fn(|c| d[c]),
             },
-            // A grid a region, which is used up to its sides, also where there is one region.
+            // One grid per region, which is used up to its sides, also where there is one region.
             count: raw.materials.len().max(2),
             planes: Planes {
                 vp,
@@ -86,7 +86,7 @@ fn first<'a>(job: &Job, raw: &'a RawMesh) -> anyhow::Result<&'a Tomography> {
     for other in &models {
         if (other.n, other.o, other.d) != (first.n, first.o, first.d) {
             bail!(
-                "{} and {} have different grids; all files of tomography of a mesh share one",
+                "{} and {} have different grids; all tomography files of a mesh must share one",
                 first.name,
                 other.name
             );
@@ -94,7 +94,7 @@ fn first<'a>(job: &Job, raw: &'a RawMesh) -> anyhow::Result<&'a Tomography> {
     }
     if let Some(lossy) = models.iter().find(|model| model.has_quality) {
         job.warn(&format!(
-            "the quality factors of {} have no effect: regions of tomography do not attenuate",
+            "the quality factors in {} have no effect: regions that take their velocities from a tomography file do not attenuate",
             lossy.name
         ));
     }

@@ -22,7 +22,7 @@ const SHOTS: usize = 4;
 /// Most differences that a message lists.
 const TOLD: usize = 3;
 
-/// The meaning of finished=, for the end of a sentence.
+/// The meaning of finished=, for the end of a message.
 const TAKES: &str = "finished= takes the data of an earlier run of the survey";
 
 /// A file of a survey's data.
@@ -54,7 +54,7 @@ struct Held {
 /// The data of an earlier run.
 #[derive(Default)]
 pub struct Finished {
-    /// By quantity.
+    /// One file per quantity.
     files: Vec<Held>,
     /// Shots that need not be computed again, in their order.
     pub shots: Vec<usize>,
@@ -100,7 +100,7 @@ impl Finished {
         }
         if let Some(rest) = inputs.first() {
             bail!(
-                "{} is no file of this run, which writes {}: leave it out",
+                "{} is not a file of this run, which writes {}: leave it out",
                 rest.name(),
                 listed(quantities)
             );

@@ -65,7 +65,7 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     fn side_by_side(&self, _volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<Sharing> {
         match on.machine.asked {
             Some(groups) if groups > 1 => bail!(
-                "groups= asks for {groups} shots at a time on one GPU, and this method runs one after the other there: ask for as many groups as there are GPUs, or let them share the CPU (device=cpu)"
+                "groups= asks for {groups} shots at a time on one GPU, but this method runs one after the other there: ask for as many groups as there are GPUs, or let them share the CPU (device=cpu)"
             ),
             _ => Ok(Sharing::ONE_BY_ONE),
         }
@@ -98,10 +98,10 @@ pub fn main<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Res
     let (shot, files) = world.agree(M::read(job, ndim))?;
     match shot.spreads().count() {
         1 if job.given("finished") => world.agree(Err(anyhow!(
-            "finished= takes over shots that an earlier run of a survey has finished, and there is one shot: leave it out; resume= continues one shot from a state that checkpoint= has saved"
+            "finished= takes over shots that an earlier run of a survey has finished, but there is only one shot: leave it out; resume= continues one shot from a state that checkpoint= has saved"
         ))),
         1 if job.given("groups") => {
-            job.warn("groups= is not used: each group models shots of its own, and there is one shot");
+            job.warn("groups= is not used: each group models shots of its own, but there is only one shot");
             shot::one(job, (shot, files), (world, started))
         }
         1 => shot::one(job, (shot, files), (world, started)),
@@ -113,7 +113,7 @@ pub fn main<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Res
 fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     let no = |what: &str| -> anyhow::Result<()> {
         bail!(
-            "{what} goes with one shot, and this run has {shots} (n3= of sou= and rec=, or shots=): leave it out, or pick one of them (shots=1)"
+            "{what} goes with one shot, but this run has {shots} (n3= of sou= and rec=, or shots=): leave it out, or pick one of them (shots=1)"
         )
     };
     if job.flag("snap")? {
@@ -126,7 +126,7 @@ fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     }
     ensure!(
         !job.given("resume"),
-        "resume= continues one shot from a state that checkpoint= has saved, and sou= and rec= have {shots} (n3=): finished= takes the data of an earlier run of the survey, and only the shots are modelled that it does not have"
+        "resume= continues one shot from a state that checkpoint= has saved, but sou= and rec= have {shots} (n3=): finished= takes the data of an earlier run of the survey, and only the shots that it does not have are modelled"
     );
     Ok(())
 }
@@ -301,7 +301,7 @@ fn run<M: Survey>(
     world.agree(ended)
 }
 
-/// The first sentence of a survey that has taken over shots.
+/// The first words of a survey that has taken over shots.
 fn taken_over(finished: usize, shots: usize) -> String {
     format!(
         "{} of {shots} taken over from finished=",

@@ -40,7 +40,7 @@ pub struct Resources<'a> {
 
 /// A shot of one method: the command line and the small inputs, before the model's volumes are read.
 ///
-/// All ranks call each function; those that answer for one rank alone say so.
+/// All ranks call each function; those that answer for only one rank say so.
 pub trait Method: Sized {
     /// The engine that runs the shot.
     type Engine: Engine;
@@ -56,7 +56,7 @@ pub trait Method: Sized {
         false
     }
 
-    /// Reads parameters and small inputs and opens the model; for this rank alone.
+    /// Reads parameters and small inputs and opens the model; only for this rank.
     fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Self::Files)>;
 
     /// What is divided among the devices: a grid with its frame, or the elements of a mesh.
@@ -93,7 +93,7 @@ pub trait Method: Sized {
     /// The time steps and the correction of their dispersion.
     fn timing(&self) -> &Timing;
 
-    /// The identity of a run beside its parameters and its model: checksums of small inputs, by their names in
+    /// What identifies a run in addition to its parameters and its model: checksums of small inputs, by their names in
     /// messages.
     fn contents(&self) -> Vec<(&'static str, u64)>;
 
@@ -108,7 +108,7 @@ pub trait Method: Sized {
         false
     }
 
-    /// Opens that map; on rank 0 alone.
+    /// Opens that map, only on rank 0.
     fn open_map(&self, _job: &mut Job) -> anyhow::Result<Option<Output>> {
         Ok(None)
     }
@@ -144,7 +144,7 @@ pub trait Engine {
     /// Bytes of memory that fields and medium take.
     fn bytes(&self) -> usize;
 
-    /// Least numbers that a step moves for a point of the padded grid; `None` if the method does not tell.
+    /// Least numbers that a step moves for a point of the padded grid; `None` if it is not known.
     fn words(&self) -> Option<usize> {
         None
     }
@@ -173,7 +173,8 @@ pub trait Engine {
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error>;
 
-    /// The map that grows with the records, if the arrays of the engine do not hold it; states save it beside them.
+    /// The map that grows with the records, if the arrays of the engine do not hold it; states save it in
+    /// addition to them.
     fn growing(&self) -> Option<Growing> {
         None
     }
@@ -450,7 +451,7 @@ fn tell_speed<M: Method>(
     let rate = shot.points() as f64 * steps as f64 / seconds.max(1e-9);
     let traffic = engine.words().map_or(String::new(), |words| {
         let effective = rate * words as f64 * 4.0 / 1e9;
-        format!(" {effective:.2} GB/s effective ({words} words a point),")
+        format!(" {effective:.2} GB/s effective ({words} words per point),")
     });
     job.say(&format!(
         "set-up {set_up:.2} s; {steps} steps in {seconds:.2} s: {:.1} Mpt/s,{traffic} {} of memory",
@@ -462,7 +463,7 @@ fn tell_speed<M: Method>(
 }
 
 /// Reports a failed run. All ranks know of a wavefield that is not finite and of errors that they have agreed on; other
-/// errors are those of this rank alone.
+/// errors are only those of this rank.
 fn settle(error: kernels::Error, job: &Job, world: &World) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => world.agree(Ok(())),

@@ -112,7 +112,7 @@ impl Accuracy {
         }))
     }
 
-    /// The orders and weights that may be chosen for waves with `points` points a wavelength, the cheapest first.
+    /// The orders and weights that may be chosen for waves with `points` points per wavelength, the cheapest first.
     fn candidates(&self, points: f64) -> Vec<(usize, Family)> {
         let orders = ORDERS.into_iter();
         let orders = orders.filter(|order| self.order.is_none_or(|own| own == *order));
@@ -120,7 +120,7 @@ impl Accuracy {
         orders.filter_map(with).collect()
     }
 
-    /// The least points a wavelength for which velocity errors are at most `allowed`.
+    /// The least points per wavelength for which velocity errors are at most `allowed`.
     fn points_for(&self, allowed: f64) -> Option<f64> {
         let fits = |points: f64| {
             let all = self.candidates(points);
@@ -180,7 +180,7 @@ impl Accuracy {
     }
 }
 
-/// The largest relative error of the phase velocities of waves with `points` points a wavelength.
+/// The largest relative error of the phase velocities of waves with `points` points per wavelength.
 fn error(order: usize, family: Family, points: f64) -> f64 {
     let weights = staggered(order, family);
     weights.map_or(f64::INFINITY, |weights: StaggeredWeights| {
@@ -205,7 +205,7 @@ pub fn choose(
     let points = points_per_wavelength(slowest, band.max, f64::from(spacing));
     ensure!(
         points.is_finite() && points > 0.0,
-        "error=: the sources are silent, so there are no waves to be exact for: look at stf=, series= and nt="
+        "error=: the sources are silent, so there are no waves to be exact for: check stf=, series= and nt="
     );
     let length = |a: usize| (padded.model.n[a] as f64 - 1.0) * f64::from(padded.d()[a]);
     let diagonal = (0..ndim).map(|a| length(a).powi(2)).sum::<f64>().sqrt();

@@ -47,7 +47,7 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
     if absorb == "none" {
         tell(&["nb", "faces", "edge"], "with absorb=none");
     } else if job.given("faces") {
-        tell(&["nb"], "beside faces=");
+        tell(&["nb"], "with faces=");
     }
     if films == Films::Asked && !job.flag("snap")? {
         tell(
@@ -110,7 +110,7 @@ pub fn cells(
                 && let Some([vp, vs]) = volumes.cell(cell)?.speeds
             {
                 job.warn(&format!(
-                    "at {} vs is {vs} and vp is {vp}: a solid with vs above 0.866 vp has a negative bulk modulus, which waves in 2-D do not see; look at the files vp= and vs=",
+                    "at {} vs is {vs} and vp is {vp}: a solid with vs above 0.866 vp has a negative bulk modulus, which does not affect waves in 2-D; check the files vp= and vs=",
                     cell_words(padded, cell)
                 ));
             }

@@ -34,7 +34,7 @@ pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<O
     };
     let (Some(qp), Some(qs)) = both else {
         if job.given("qp") || job.given("qs") {
-            bail!("qp= and qs= go together: give both (0 is no loss)");
+            bail!("qp= and qs= go together: give both (0 means no loss)");
         }
         return Ok(None);
     };
@@ -78,7 +78,7 @@ fn lowest_loss(attenuation: &Attenuation) -> Option<f64> {
     lossy.min_by(f32::total_cmp).map(f64::from)
 }
 
-/// Warns if one mechanism a cell is known to be inaccurate.
+/// Warns if one mechanism per cell is known to be inaccurate.
 fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
     let lowest = lowest_loss(attenuation).map_or(f32::INFINITY, |q| q as f32);
     let wanted = COARSE[ndim - 2];
@@ -89,13 +89,13 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
             ""
         };
         job.warn(&format!(
-            "qmech=coarse wants Q of {wanted} or more in {ndim}-D, and the lowest is {lowest}: amplitudes are off there{by}; qmech=3 is exact"
+            "qmech=coarse wants Q of {wanted} or more in {ndim}-D, but the lowest is {lowest}: amplitudes are off there{by}; qmech=3 is exact"
         ));
     }
 }
 
 /// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are prepared.
-/// If not, a plan continues with the lowest one for all cells, so that it still tells what the run would need.
+/// If not, a plan continues with the lowest one for all cells, so that it still says what the run would need.
 ///
 /// # Errors
 /// Factors that do not fit, for a run.
@@ -109,14 +109,14 @@ pub fn fits(job: &Job, cells: usize) -> anyhow::Result<bool> {
         return Ok(false);
     }
     bail!(
-        "the quality factors of {cells} cells alone need {:.2} GB of memory and {:.2} GB are free: it was not started; plan=y tells what the run needs and what would fit",
+        "the quality factors of {cells} cells alone need {:.2} GB of memory and {:.2} GB are free: it was not started; plan=y says what the run needs and what would fit",
         needed / 1e9,
         free / 1e9
     );
 }
 
-/// The lowest factor that means attenuation, 0 if none does; a number that is no quality factor is returned first, so
-/// that it is refused.
+/// The lowest factor that means attenuation, 0 if none does; a number that is not a quality factor is returned first,
+/// so that it is refused.
 pub fn lowest(factors: &[f32]) -> f32 {
     let strange = factors.iter().copied().find(|q| q.is_nan() || *q < 0.0);
     let losses = factors.iter().copied().filter(|q| *q > 0.0);
@@ -125,7 +125,7 @@ pub fn lowest(factors: &[f32]) -> f32 {
         .unwrap_or_default()
 }
 
-/// The same for a file, which is read a part at a time.
+/// [`lowest`] of a file, which is read a part at a time.
 fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
     let (mut left, mut found) = (file.len(), Vec::new());
     while left > 0 {

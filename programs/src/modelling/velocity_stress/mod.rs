@@ -51,7 +51,7 @@ use several::{Clock, Several};
 struct Run {
     padded: Padded,
     shot: Shot,
-    /// The shots that run beside that one.
+    /// The shots that run at the same time as that one.
     beside: Vec<Shot>,
     window: Vec<Axis>,
     receivers: Axis,
@@ -63,7 +63,7 @@ struct Run {
     stations: Stations,
     /// The quantity in the user's words.
     quantity: &'static str,
-    /// Several quantities, or other times than those of the steps.
+    /// Several quantities, or times other than those of the steps.
     several: Option<Several>,
     /// The time steps and the correction of their dispersion, for the whole histories of the sources.
     timing: Timing,
@@ -127,7 +127,7 @@ impl Run {
         std::iter::once(&self.shot).chain(&self.beside).cloned().collect()
     }
 
-    /// Reads parameters and small inputs and opens the model; for this rank alone.
+    /// Reads parameters and small inputs and opens the model; only for this rank.
     fn open(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
         advice::idle(job, films)?;
         let files = files::open(job, ndim)?;

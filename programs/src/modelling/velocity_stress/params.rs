@@ -48,7 +48,7 @@ data have a last axis of shots. shots= picks some of them, counted from 1 as in 
 order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the \
 exit code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
 killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. If further quantities have \
-files of their own, finished=data.rsf,p.rsf names the data and then these files of the earlier run, which have other names than \
+files of their own, finished=data.rsf,p.rsf names the data and then these files of the earlier run, whose names differ from \
 those of this one. \
 Snapshots, pgv=, checkpoint= and resume= are available for one shot only.
 

@@ -56,7 +56,7 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
         let deepest = list.points.iter().map(|p| p[2]).fold(end(0), f64::max);
         if deepest > end(0) {
             bail!(
-                "{}= places a source at z={deepest} m, and the model ends at z={} m: in a CMTSOLUTION or a FORCESOLUTION depth is in km, in QuakeML in m",
+                "{}= places a source at z={deepest} m, but the model ends at z={} m: in a CMTSOLUTION or a FORCESOLUTION depth is in km, in QuakeML in m",
                 quakes::word(job),
                 end(0)
             );

@@ -1,4 +1,5 @@
-//! Several quantities of one run, and records at other times than those of the steps: `velocity=FILE` and the like, `dtout=`.
+//! Several quantities of one run, and records at times other than those of the steps: `velocity=FILE` and the like,
+//! `dtout=`.
 
 use crate::modelling::checkpoint::MOST_KEPT;
 use crate::modelling::divide::{How, Made, Pick, When};
@@ -53,8 +54,8 @@ pub struct Several {
 }
 
 impl Several {
-    /// Reads the quantities that the command line asks for beside the data, at `receivers` receivers and the times of
-    /// `clock`; `None`
+    /// Reads the quantities that the command line asks for in addition to the data, at `receivers` receivers and the
+    /// times of `clock`; `None`
     /// if there are only the data.
     pub fn read(
         job: &mut Job,

@@ -76,7 +76,7 @@ pub fn unit_of(job: &Job, layout: &Layout, arc: Option<&str>) -> Result<f64> {
         return Ok(FOOT);
     }
     if layout.lengths == FEET && arc.is_none() {
-        job.warn("the binary header says that lengths are in feet (mfeet=2), and sou= and rec= hold coordinates unchanged: the modelling programs need metres, so convert points, depths and origin= by feet=convert");
+        job.warn("the binary header says that lengths are in feet (mfeet=2), but sou= and rec= hold coordinates unchanged: the modelling programs need metres, so convert points, depths and origin= by feet=convert");
     }
     Ok(1.0)
 }

@@ -245,7 +245,7 @@ impl Geometry {
         };
         if let Some(arc) = arc {
             job.warn(&format!(
-                "coordinates are {arc} (counit={unit} in the trace headers), and sou= and rec= hold them unchanged: the modelling programs need metres, so project them (by pyproj or the like) and make the points by sfcsv2rsf"
+                "coordinates are {arc} (counit={unit} in the trace headers), but sou= and rec= hold them unchanged: the modelling programs need metres, so project them (by pyproj or the like) and make the points by sfcsv2rsf"
             ));
         }
         if sources
@@ -308,7 +308,7 @@ impl Geometry {
             );
         }
         let before = self.origin.unwrap_or_default();
-        // Without the digits that the conversion of feet leaves.
+        // Rounding removes the digits that the conversion of feet leaves.
         let given = |a: usize| (before[a] / self.unit * 1e6).round() / 1e6;
         let near = |a: usize| (ends[a][0] / self.unit / 1000.0).floor() * 1000.0 + given(a);
         format!(

@@ -77,13 +77,13 @@ const TRACE: [(&str, usize, &str); 91] = [
     ("stae", 2, "taper of the sweep at its end, in ms"),
     ("tatyp", 2, "kind of taper: 1 linear, 2 squared cosine, 3 other"),
     ("afilf", 2, "frequency of the alias filter, in Hz"),
-    ("afils", 2, "slope of the alias filter, in dB an octave"),
+    ("afils", 2, "slope of the alias filter, in dB per octave"),
     ("nofilf", 2, "frequency of the notch filter, in Hz"),
-    ("nofils", 2, "slope of the notch filter, in dB an octave"),
+    ("nofils", 2, "slope of the notch filter, in dB per octave"),
     ("lcf", 2, "low-cut frequency, in Hz"),
     ("hcf", 2, "high-cut frequency, in Hz"),
-    ("lcs", 2, "slope of the low cut, in dB an octave"),
-    ("hcs", 2, "slope of the high cut, in dB an octave"),
+    ("lcs", 2, "slope of the low cut, in dB per octave"),
+    ("hcs", 2, "slope of the high cut, in dB per octave"),
     ("year", 2, "year of the recording"),
     ("day", 2, "day of the year"),
     ("hour", 2, "hour of the day"),
@@ -118,18 +118,18 @@ const TRACE: [(&str, usize, &str); 91] = [
     ("unass2", 4, "not assigned"),
 ];
 
-/// The same for the fields of the binary header that parameters can set.
+/// Name, length in bytes and meaning of the fields of the binary header that parameters can set.
 #[rustfmt::skip]
 const BINARY: [(&str, usize, &str); 27] = [
     ("jobid", 4, "number of the job"),
     ("lino", 4, "number of the line"),
     ("reno", 4, "number of the reel"),
-    ("ntrpr", 2, "traces of an ensemble"),
-    ("nart", 2, "auxiliary traces of an ensemble"),
+    ("ntrpr", 2, "number of traces per ensemble"),
+    ("nart", 2, "number of auxiliary traces per ensemble"),
     ("hdt", 2, "sampling interval in microseconds"),
     ("dto", 2, "sampling interval of the field recording"),
-    ("hns", 2, "samples of a trace"),
-    ("nso", 2, "samples of a trace in the field"),
+    ("hns", 2, "number of samples per trace"),
+    ("nso", 2, "number of samples per trace in the field"),
     ("format", 2, "code of the sample format"),
     ("fold", 2, "fold of an ensemble"),
     ("tsort", 2, "order of the traces"),
@@ -226,6 +226,9 @@ pub fn byte(job: &Job, name: &str) -> Result<Option<i64>> {
     };
     let text = text.to_string_lossy();
     let number = text.trim().parse();
-    ensure!(number.is_ok(), "{name}= got `{text}`, allowed is a whole number");
+    ensure!(
+        number.is_ok(),
+        "{name}={text} is not allowed: {name}= must be a whole number"
+    );
     Ok(number.ok())
 }

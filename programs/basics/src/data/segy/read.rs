@@ -131,7 +131,7 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
         Some('b') => (true, true),
         Some('h') => (true, false),
         Some('d') => (false, true),
-        _ => bail!("read= got `{way}`, allowed are b (both), d (data) and h (headers)"),
+        _ => bail!("read={way} is not allowed: read= must be b (both), d (data) or h (headers)"),
     };
     let mut tape = Tape::open(job)?;
     let layout = if su {

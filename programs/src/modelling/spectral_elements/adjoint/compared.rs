@@ -16,7 +16,7 @@ pub struct Compared {
 /// The data of a shot.
 pub struct OfShot {
     observed: Observed<f32>,
-    /// Whether any of them counts.
+    /// Whether any of the observed data is nonzero after weighting.
     pub heard: bool,
     /// Checksums of what was read.
     pub sums: Vec<u64>,

@@ -88,7 +88,7 @@ fn shot<const D: usize>(
         let (misfit, residual) = compared.judge(records, &of_shot);
         ensure!(
             misfit.is_finite(),
-            "the misfit is {misfit}: look at the amplitudes of the data and of the sources"
+            "the misfit is {misfit}: check the amplitudes of the data and of the sources"
         );
         found = misfit;
         Ok(residual)

@@ -110,7 +110,7 @@ impl<const D: usize> Opened<D> {
         world.agree(end(self.step.refused.as_ref()))
     }
 
-    /// Opens the states of the survey; `contents` identify it beside its shots. All ranks call it.
+    /// Opens the states of the survey; `contents` identify it in addition to its shots. All ranks call it.
     fn kept(&self, job: &mut Job, contents: Vec<(&'static str, u64)>, world: &World) -> anyhow::Result<Kept> {
         Kept::open(job, &self.run, contents, world)
     }

@@ -171,7 +171,7 @@ const COMPARED: &[Param] = &[
     Param::input("weight").doc("weights of the data, one for each: mutes and the like"),
 ];
 
-/// Outputs beside the gradient.
+/// Outputs in addition to the gradient.
 const BESIDE: &[Param] = &[
     Param::output("misfit").doc("misfit of every shot, n1 = shots"),
     Param::output("sougrad").doc(

@@ -105,15 +105,15 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
         false => "others: name in stations= those that the data have",
     };
     bail!(
-        "{} has the stations {names}, and this run {}: {what}. If the header is wrong, sfput stations={} corrects it",
+        "{} has the stations {names}, but this run has {}: {what}. If the header is wrong, sfput stations={} corrects it",
         data.name(),
         run.stations.join(","),
         run.stations.join(",")
     )
 }
 
-/// Refuses data whose times count from another origin than those of the run, where both say which. Times that differ by less than a
-/// hundredth of a step, or by less than 20 microseconds, are the same.
+/// Refuses data whose times count from an origin other than that of the run, where both say which. Times that differ by
+/// less than a hundredth of a step, or by less than 20 microseconds, are the same.
 fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let (Some(found), Some(own)) = (OriginTime::of_header(data.header()), origin_time(job)?) else {
         return Ok(());
@@ -128,7 +128,7 @@ fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let (found, shown) = (found.words(), own.words());
     let [(_, origin), (_, shift)] = own.keys();
     bail!(
-        "{} counts its times from {found} (origin_time, time_shift), and this run from {shown}: sfput o3= sets the time of its first sample after {shown}, and origin_time={origin} time_shift={shift} go with that (in Python from_stream(stream, origin_time=obspy.UTCDateTime({origin}) + {shift}) does both)",
+        "{} counts its times from {found} (origin_time, time_shift), but this run from {shown}: sfput o3= sets the time of its first sample after {shown}, and origin_time={origin} time_shift={shift} go with that (in Python from_stream(stream, origin_time=obspy.UTCDateTime({origin}) + {shift}) does both)",
         data.name()
     )
 }

@@ -22,7 +22,7 @@ const GIGA: f64 = 1e9;
 /// Share of the free memory that all shots running at the same time on a host take together, without `memory=`.
 const SHARE: f64 = 0.5;
 
-/// The same for a GPU.
+/// Share of the free memory of a GPU.
 const SHARE_OF_GPU: f64 = 0.9;
 
 /// An engine of a survey, whose mesh is set up once: it runs the shots that it gets one after the other.

@@ -13,7 +13,7 @@ use rsf_io::{Axis, Input, Job, Output};
 enum Place<const D: usize> {
     /// One set of them for each region.
     Regions(usize),
-    /// At the nodes of grids, one for all regions or one each.
+    /// The nodes of grids, one for all regions or one for each.
     Grids(Lattice<D>, usize),
 }
 
@@ -147,7 +147,7 @@ impl<const D: usize> Target<D> {
             let apart = |a: f32, b: f32| (a - b).abs() > 1e-3 * wanted.d.abs();
             ensure!(
                 wanted.n == 1 || !(apart(found.o, wanted.o) || apart(found.d, wanted.d)),
-                "{} has o{axis}={} d{axis}={}, and the nodes of this run begin at {} m with steps of {} m along {}: sfremap1 changes a grid",
+                "{} has o{axis}={} d{axis}={}, but the nodes of this run begin at {} m with steps of {} m along {}: sfremap1 changes a grid",
                 input.name(),
                 found.o,
                 found.d,
@@ -260,7 +260,7 @@ fn quality<const D: usize>(run: &Run<D>, place: &Place<D>) -> anyhow::Result<[Ve
     };
     if let Some(grid) = quality.iter().find(|own| own.len() > 1 && own.len() != nodes) {
         bail!(
-            "wrt=vp,vs,rho,qp,qs: the quality factors have {} nodes, and the grid of the derivatives has {nodes}: give on=model",
+            "wrt=vp,vs,rho,qp,qs: the quality factors have {} nodes, but the grid of the derivatives has {nodes}: give on=model",
             grid.len()
         );
     }

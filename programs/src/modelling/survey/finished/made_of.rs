@@ -37,9 +37,9 @@ fn changed_by(history: &str) -> Option<String> {
 
 /// Checksums of everything but the parameters that determines the data of shots.
 pub struct MadeOf {
-    /// By name.
+    /// Names and checksums of what all shots share.
     shared: Vec<(&'static str, u64)>,
-    /// By shot of the run.
+    /// Checksums of the points of each shot of the run.
     points: Vec<u32>,
     picks: Picks,
 }

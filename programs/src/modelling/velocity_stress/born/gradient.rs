@@ -133,11 +133,11 @@ struct Compared {
 /// The results: the gradient, summed over the shots, and those of single shots.
 struct Found {
     stack: Stack,
-    /// By shot.
+    /// The misfit of each shot.
     misfits: Vec<f64>,
     /// Time functions that were estimated, `[shot][series][step]`.
     sources: Vec<f32>,
-    /// 1 for each shot of which any data count.
+    /// 1 for each shot with data that are not zero and have a weight.
     heard: Vec<u64>,
 }
 

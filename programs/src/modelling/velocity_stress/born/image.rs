@@ -61,7 +61,7 @@ impl Asked {
             );
             ensure!(
                 !kind.separates() || set_up.is_isotropic(),
-                "image={word} with ccc=: P and S waves of an anisotropic medium are not told apart by their potentials; give vp= and vs=, or image=pp or energy"
+                "image={word} with ccc=: P and S waves of an anisotropic medium cannot be distinguished by their potentials; give vp= and vs=, or image=pp or energy"
             );
             words.push(word);
             kinds.push(kind);
@@ -245,7 +245,7 @@ fn write(
     for ([image, _], word) in images.kinds.iter().zip(&asked.words) {
         if image.iter().all(|&x| x == 0.0) {
             job.warn(&format!(
-                "the image {word} is zero: no wave of the data met one of the sources; look at the data and the number of steps"
+                "the image {word} is zero: no wave of the data met one of the sources; check the data and the number of steps"
             ));
         }
     }

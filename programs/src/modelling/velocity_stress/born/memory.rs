@@ -15,7 +15,7 @@ const GIGA: f64 = 1e9;
 /// Share of the free memory that a run takes, all shots together, without `memory=`.
 const SHARE: f64 = 0.5;
 
-/// The same for a GPU, which is not used otherwise.
+/// Share of the free memory of a GPU, which is not used otherwise.
 const SHARE_OF_GPU: f64 = 0.9;
 
 /// Share of a GPU's memory that is lost at the ends of its pieces if shots run side by side.
@@ -182,8 +182,8 @@ impl ReverseSweep {
         (self.side_by_side * self.batches).min(self.shots)
     }
 
-    /// Expected seconds of a shot, also beside others, given those of a step forward, and of a step forward and back if
-    /// all steps are kept.
+    /// Expected seconds of a shot, also while others run, given those of a step forward, and of a step forward and back
+    /// if all steps are kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (schedule, steps) = (&self.schedule, self.steps as f64);
         let again = f64::from(schedule.boundary_saving);

@@ -54,7 +54,7 @@ a last axis of shots, and adj=y sums over the shots. shots= picks some of them; 
 picked shots or of all. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of \
 these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter of the threads. One GPU runs so many shots of a small \
 model side by side as fill it and as its memory holds without running a step more often; groups= says how many instead (adj=n runs one at a \
-time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn; one shot alone is shared by the GPUs of all ranks, by planes of the grid, with the bits of one GPU. memory= is for all shots \
+time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn; one shot alone is shared by the GPUs of all ranks, by planes of the grid, and the result is bit-identical to that of one GPU. memory= is for all shots \
 that one GPU runs side by side, on the CPU for each shot that runs, and so is disk=. \
 Shots are added by a binary tree over their numbers, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state after every shot (or as every= says), and \
 resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
@@ -94,7 +94,7 @@ const GPU: Param = Param::ints("gpu")
 const NGPU: Param = Param::int("ngpu")
     .default("1")
     .range(">= 1", Some(1.0), None)
-    .doc("GPUs that share every shot by planes of the grid, with the bits of one: for grids and reverse sweeps that one has no memory for, or to end sooner");
+    .doc("GPUs that share every shot by planes of the grid, with a bit-identical result: for grids and reverse sweeps that one has no memory for, or to end sooner");
 
 const EXCHANGE: Param = Param::choice("exchange", &["auto", "host"])
     .default("auto")
@@ -329,7 +329,7 @@ one number for every lag and cell of the model; plan=y says what that is.
 
 The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
 axes of the modelling program and, with several shots, a last axis of shots. Their times are those of their header (n3, o3, \
-d3): data with another sampling than that of the steps, such as field data, are brought to the steps by the transpose of the \
+d3): data with a sampling other than that of the steps, such as field data, are brought to the steps by the transpose of the \
 resampling of dtout=. They must end within the nt= steps of the run. With tdc=y the waves of the sources and those of the data have exact \
 time, at any stable step. A smooth model creates no reflections of its \
 own; absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums after every shot (or as every= \

@@ -72,7 +72,7 @@ pub(super) fn place(
     Ok((all, Some(words)))
 }
 
-/// The same on the GPUs of all ranks, which share the shot. All ranks call it.
+/// Places a station on the GPUs of all ranks, which share the shot. All ranks call it.
 pub(super) fn place_among(
     job: &Job,
     (mut station, machine): (Station, &Machine),
@@ -131,7 +131,7 @@ fn words_of_memory(
         None => born.device_bytes(shots),
     };
     format!(
-        "{name}{}: {} of its memory beside the reverse sweep, {} are free",
+        "{name}{}: {} of its memory in addition to the reverse sweep, {} are free",
         match several {
             1 => String::new(),
             _ => format!(", as each of {several} GPUs that share a shot"),

@@ -1,4 +1,4 @@
-//! Data at other times than those of the steps: exact time, `dtout=`, and the times in headers of observed data.
+//! Data at times other than those of the steps: exact time, `dtout=`, and the times in headers of observed data.
 
 use super::super::{Run, outputs};
 use super::set_up::SetUp;
@@ -80,7 +80,7 @@ impl Sampling {
     /// The first of the records, whose times these are.
     fn beginning(set_up: &SetUp, found: DataTimes) -> Self {
         let records = set_up.run.timing.steps.div_ceil(set_up.run.jdata);
-        let how = "the run goes on after them";
+        let how = "the run continues after them";
         Self::of_samples(set_up, found, (Samples::first(found.count, records), how))
     }
 
@@ -126,7 +126,7 @@ impl Sampling {
         }
     }
 
-    /// The same for several shots.
+    /// The records of several shots.
     pub fn of_shots(&self, data: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
         data.into_iter().map(|data| self.records(data)).collect()
     }
@@ -192,7 +192,7 @@ impl SetUp {
                 count == axis.n
                     && near(step, axis.d.into(), 1e-3 * step.abs())
                     && near(first, 0.0, 0.1 * shot.dt),
-                "{} has n3={count} o3={first} d3={step} and dtout= says n3={} o3=0 d3={}: leave dtout= out, and the header counts",
+                "{} has n3={count} o3={first} d3={step}, but dtout= says n3={} o3=0 d3={}: leave out dtout=, so that the header counts",
                 input.name(),
                 axis.n,
                 axis.d

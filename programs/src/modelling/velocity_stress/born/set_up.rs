@@ -55,7 +55,7 @@ impl SetUp {
         Self::of(job, (run, files), parameters, world)
     }
 
-    /// The same without `wrt=`, for a medium of velocities or stiffness planes.
+    /// As [`Self::read`] but without `wrt=`, for a medium of velocities or stiffness planes.
     pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
         let read = world.agree(Run::open(job, ndim, Films::Never))?;
         Self::of(job, read, Parameters::Stiffness, world)
@@ -124,7 +124,7 @@ impl SetUp {
         }
     }
 
-    /// Refuses an input that is no perturbation of this model.
+    /// Refuses an input that is not a perturbation of this model.
     pub fn check_perturbation(&self, input: &Input) -> anyhow::Result<()> {
         let (grid, names) = (&self.run.padded.model, self.names());
         let (last, cells) = (grid.ndim + 1, grid.cells());
@@ -151,7 +151,7 @@ impl SetUp {
         matches!(self.files, Some(Files::Speeds(_)))
     }
 
-    /// Opens the states of the survey, whose identity has these contents beside its shots; all ranks call it.
+    /// Opens the states of the survey, whose identity has these contents in addition to its shots; all ranks call it.
     pub fn kept(
         &mut self,
         job: &mut Job,
@@ -285,7 +285,7 @@ impl SetUp {
         world.agree(match needed <= free {
             true => Ok(()),
             false => Err(anyhow!(
-                "{} {} of memory beside the reverse sweep, and {} are free: use {}a smaller grid or nb=",
+                "{} {} of memory in addition to the reverse sweep, but only {} are free: use {}a smaller grid or nb=",
                 match sharing {
                     1 => "the operator needs".into(),
                     count => format!("{count} {who}s on this host need"),
