@@ -54,13 +54,13 @@ const AXES: &[Case] = &[
     ("sfpad < a.rsf n1=3", "axis 1 has 4 samples"),
     ("sfpad < a.rsf beg1=-1", "beg1= got `-1`"),
     ("sfput < a.rsf n1=5", "does not fit the 12 elements"),
-    ("sfput < a.rsf n2=no", "n2= got `no`"),
+    ("sfput < a.rsf n2=no", "n2=no is not allowed"),
     ("sfrotate < a.rsf rot1=4", "rot1= can be -4 to 3"),
     ("sfrotate < a.rsf rot1=-5", "rot1=-5"),
     ("sfadd a.rsf b.rsf", "the lengths must be equal"),
     ("sfadd a.rsf b.rsf", "the lengths must be equal"),
     ("sfadd a.rsf mode=x", "mode= is one of"),
-    ("sfadd a.rsf abs=perhaps", "abs= got `perhaps`"),
+    ("sfadd a.rsf abs=perhaps", "abs=perhaps is not allowed"),
     ("sfmath a=a.rsf b=b.rsf output=a+b", "the lengths must be equal"),
 ];
 
@@ -118,8 +118,14 @@ const TYPES: &[Case] = &[
         "sfdd < a.rsf type=string",
         "type=string is not allowed: type= must be float or int",
     ),
-    ("sfput < a.rsf d1=nan", "d1=nan is not allowed: d1= must be a number"),
-    ("sfput < a.rsf o2=abc", "o2=abc is not allowed: o2= must be a number"),
+    (
+        "sfput < a.rsf d1=nan",
+        "d1=nan is not allowed: d1= must be a number",
+    ),
+    (
+        "sfput < a.rsf o2=abc",
+        "o2=abc is not allowed: o2= must be a number",
+    ),
     (
         "sfdd < a.rsf type=quaternion",
         "type=quaternion is not allowed: type= must be float or int",

@@ -135,7 +135,7 @@ fn places_beside_above_and_below_the_mesh_are_named() {
         made.code == 1
             && made
                 .err
-                .contains("DATA/stf.dat of TIMES has 2 samples and nt=150"),
+                .contains("DATA/stf.dat of TIMES has 2 samples, but nt=150"),
         "{}",
         made.err
     );

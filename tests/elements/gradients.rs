@@ -236,7 +236,7 @@ fn what_has_no_gradient_is_refused() {
         ),
         ("lumping=specfem", "give lumping=matrix"),
         ("on=model", "the model is not on a grid"),
-        ("nt=300", "has n3=420 records and this run has 300"),
+        ("nt=300", "has n3=420 records, but this run has 300"),
         ("materials=wet.rsf", "a fluid, where no force can act"),
         ("memory=1e-6", "GB of memory at least"),
         (

@@ -372,7 +372,7 @@ fn ranks_make_the_same_sums_on_meshes() {
     }
     let line = format!("-n 3 sfsemgrad2d-gpu {words} <data.rsf");
     for (more, wanted) in [
-        ("nt=90", "has n3=160 records and this run has 90"),
+        ("nt=90", "has n3=160 records, but this run has 90"),
         ("resume=gone", "cannot read the state"),
         ("misfit=nowhere/m.rsf", "nowhere"),
     ] {

@@ -183,7 +183,7 @@ fn bad_input_is_refused() {
         (
             "adj=y nt=59",
             "data.rsf",
-            "has n3=60 records and this run has 59 at the same times: give nt=60 or more",
+            "has n3=60 records, but this run has 59 at the same times: give nt=60 or more",
         ),
         ("adj=y", "late.rsf", "ends at 0.159 s"),
         ("adj=y jdata=4", "between.rsf", "0.004 s apart: leave jdata= out"),
@@ -219,7 +219,7 @@ fn bad_input_is_refused() {
     let gradient = linearised(2, "").replace("sfvsborn2d-gpu", "sfvsgrad2d-gpu");
     for (kind, told) in [
         ("correlation", "compares no trace without samples other than zero"),
-        ("squares", "the misfit is that of the modelled records alone"),
+        ("squares", "their misfit is that of the modelled records only"),
     ] {
         let run = desk.ran(&format!("{gradient} kind={kind} misfit=m.rsf < zero.rsf > g.rsf"));
         assert!(

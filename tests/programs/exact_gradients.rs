@@ -200,7 +200,7 @@ fn clocks_are_told_apart() {
     let run = desk.ran(&format!("{gradient} < data.rsf > g.rsf"));
     assert!(
         run.err
-            .contains("has exact time and the waves of this run have that of their steps"),
+            .contains("has exact time, but the waves of this run have that of their steps"),
         "{run:?}"
     );
     let run = desk.ran(&format!("{gradient} tdc=y verb=y < data.rsf > g.rsf"));

@@ -285,7 +285,7 @@ fn cuts_quantities_states_and_shots_change_no_bit() {
         assert_eq!(&shots[number * own.len()..][..own.len()], own, "{number}");
     }
     let run = desk.sh(&format!("{} > e.rsf", all("jdata=2 finished=d.rsf")));
-    assert_refused(&run, "is of a run with tdc=y and this one has tdc=n");
+    assert_refused(&run, "is of a run with tdc=y, but this one has tdc=n");
 }
 
 /// Records of every sixth step and resampled ones agree with those of every step.

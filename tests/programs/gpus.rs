@@ -86,7 +86,7 @@ fn lists_and_counts_that_do_not_fit_are_refused() {
         ("gpu=1,0,1", ["names GPU 1 twice", "there is 0, 1"]),
         (
             "ngpu=3",
-            ["ngpu=3 GPUs are asked for and there are 2 (0, 1)", "device=cpu"],
+            ["ngpu=3 GPUs are asked for, but there are 2 (0, 1)", "device=cpu"],
         ),
         (
             "device=cpu gpu=0",

@@ -56,7 +56,10 @@ fn groups_that_cannot_be_are_refused() {
             "groups=3",
             &["groups=3 cannot be shared out among 2 GPUs", "a multiple of 2"][..],
         ),
-        ("gpu=0,1 ngpu=3", &["gpu= names 2 GPUs", "cannot be divided into groups of ngpu=3"]),
+        (
+            "gpu=0,1 ngpu=3",
+            &["gpu= names 2 GPUs", "cannot be divided into groups of ngpu=3"],
+        ),
         (
             "gpu=0,1 groups=2 ngpu=2",
             &["gpu= names 2 GPUs", "groups=2 of ngpu=2 take 4 GPUs"],
@@ -69,7 +72,7 @@ fn groups_that_cannot_be_are_refused() {
             "groups=60000",
             &["groups= asks for 30000 shots at a time", "at most", "fit"],
         ),
-        ("ngpu=3", &["ngpu=3 GPUs are asked for and there are 2"]),
+        ("ngpu=3", &["ngpu=3 GPUs are asked for, but there are 2"]),
         ("gpu=0 device=cpu groups=2", &["device=cpu asks for the CPU"]),
     ] {
         let (desk, line) = survey(asked);
@@ -127,7 +130,7 @@ fn linearised_programs_run_shots_on_every_gpu() {
             "sfvsborn2d-gpu",
             "gpu=0 groups=2",
             1,
-            "groups= asks for 2 shots at a time on a GPU, and adj=n runs one at a time",
+            "groups= asks for 2 shots at a time on a GPU, but adj=n runs one at a time",
         ),
         (
             "sfvsgrad2d-gpu",
@@ -151,7 +154,7 @@ fn linearised_programs_run_shots_on_every_gpu() {
             "sfvsgrad2d-gpu",
             "gpu=0 groups=60000",
             1,
-            "groups= asks for 60000 shots at a time on a GPU, and its memory holds",
+            "groups= asks for 60000 shots at a time on a GPU, but its memory holds",
         ),
         (
             "sfvsgrad2d-gpu",

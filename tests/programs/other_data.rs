@@ -179,7 +179,7 @@ fn stations_and_clocks_are_compared() {
     for (change, told) in [
         (
             "stations=XX.B,XX.A",
-            "has the stations XX.B,XX.A, and this run XX.A,XX.B: the same ones in another order",
+            "has the stations XX.B,XX.A, but this run has XX.A,XX.B: the same ones in another order",
         ),
         (
             "stations=YY.A,XX.B",
@@ -193,7 +193,7 @@ fn stations_and_clocks_are_compared() {
             "time_shift=2.5",
             "counts its times from 2026-03-04T05:06:07.500000 + 2.5 s (origin_time, time_shift), but this run from",
         ),
-        ("o3=-5", "standard input begins at -5 s and this run at -"),
+        ("o3=-5", "standard input begins at -5 s but this run at -"),
     ] {
         desk.ran(&format!("sfbasics put {change} < data.rsf > changed.rsf"));
         let run = desk.sh(&format!("sfsemgrad3d-gpu {shot} < changed.rsf > out.rsf"));

@@ -203,7 +203,7 @@ fn operators_refuse_data_of_other_shots() {
             run.code == 1
                 && run
                     .err
-                    .contains("is of shots=2-3 and this run of shots=1-2: take the data"),
+                    .contains("is of shots=2-3, but this run of shots=1-2: take the data"),
             "{run:?}"
         );
         // The same data without the list: the axis says which shots they are.
@@ -212,7 +212,8 @@ fn operators_refuse_data_of_other_shots() {
             "{unlisted}; {} < unlisted.rsf > out.rsf",
             line(program, &format!("{extra} shots=1-2"))
         ));
-        let said = "is of shots with o4=120 d4=20 and this run of shots=1-2 with o4=100 d4=20: take the data";
+        let said =
+            "is of shots with o4=120 d4=20, but this run of shots=1-2 with o4=100 d4=20: take the data";
         assert!(run.code == 1 && run.err.contains(said), "{run:?}");
     }
 }

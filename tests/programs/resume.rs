@@ -206,7 +206,10 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     let other = velocity_stress::desk(2);
     std::fs::copy(desk.path("kept"), other.path("state")).unwrap();
     let run = other.sh(&format!("{} resume=state > d.rsf", velocity_stress::line(2)));
-    refused(&run, &["the state is of sfewefd2d-gpu, and this is sfvsfd2d-gpu"]);
+    refused(
+        &run,
+        &["the state was saved by sfewefd2d-gpu, but this program is sfvsfd2d-gpu"],
+    );
     let line = velocity_stress::line(2);
     let made = other.sh(&format!("{line} checkpoint=s every=50 > d.rsf"));
     assert_eq!(made.code, 0, "{made:?}");

@@ -315,7 +315,7 @@ fn states_that_do_not_fit_are_refused() {
         run.code == 1
             && run
                 .err
-                .contains("the state is of sfvsgrad2d-gpu, and this is sfvsrtm2d-gpu"),
+                .contains("the state was saved by sfvsgrad2d-gpu, but this program is sfvsrtm2d-gpu"),
         "{run:?}"
     );
     assert!(std::fs::read(desk.path("state")).unwrap() == state);

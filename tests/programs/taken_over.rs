@@ -43,7 +43,7 @@ fn data_that_were_changed_are_not_taken_over() {
     );
     let run = goes_on(&desk, "finished=loud.rsf");
     let told =
-        "loud.rsf was changed by sfscale after its run, and finished= takes records as the run wrote them";
+        "loud.rsf was changed by sfscale after its run, but finished= takes records as the run wrote them";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
 
@@ -73,7 +73,7 @@ fn data_of_another_clock_are_not_taken_over() {
     for (made, wanted) in [("n", "y"), ("y", "n")] {
         desk.ran(&format!("{} > data.rsf", line(&format!("tdc={made}"))));
         let run = goes_on(&desk, &format!("finished=data.rsf tdc={wanted}"));
-        let told = format!("is of a run with tdc={made} and this one has tdc={wanted}: finished= takes");
+        let told = format!("is of a run with tdc={made}, but this one has tdc={wanted}: finished= takes");
         assert!(run.code == 1 && run.err.contains(&told), "{run:?}");
         let run = goes_on(&desk, &format!("finished=data.rsf tdc={made}"));
         assert!(run.err.contains("3 shots of 3 taken over"), "{run:?}");

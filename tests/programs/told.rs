@@ -93,9 +93,9 @@ const SURVEYS: &str = "
 {back} < across.rsf > out.rsf
 1 n1=3 n2=30 n3=2 n4=3 ... with other axes: sftransp plane=23 turns them
 {back} < plain.rsf > out.rsf
-1 ends at 29 s (n3=30 o3=0 d3=1) and this run at 0.06 s: give nt=29000 or more ... . Their header seems to have no times (o3=0 d3=1): sfput o3= d3= sets them
+1 ends at 29 s (n3=30 o3=0 d3=1) but this run at 0.06 s: give nt=29000 or more ... . Their header seems to have no times (o3=0 d3=1): sfput o3= d3= sets them
 {back} nt=50 < data.rsf > out.rsf
-1 ends at 0.0585 s (n3=30 o3=0.0005 d3=0.002) and this run at 0.05 s: give nt=59 or more, or take the beginning of the data by sfwindow n3=
+1 ends at 0.0585 s (n3=30 o3=0.0005 d3=0.002) but this run at 0.05 s: give nt=59 or more, or take the beginning of the data by sfwindow n3=
 {back} jdata=3 < data.rsf > out.rsf
 1 has o3=0.0005 d3=0.002, and with jdata=3 the records of this run begin at 0.0005 s and are 0.003 s apart: leave jdata= out
 {image} image=pp,ss,pp < data.rsf > out.rsf
@@ -133,7 +133,7 @@ fn data_of_other_surveys_are_told_with_their_axes() {
 
 const SILENT: &str = "
 {back} < hole.rsf > out.rsf
-0 the data of shot 2 are zero everywhere, or have the weight zero: the misfit is that of the modelled records alone
+0 the data of shot 2 are zero everywhere, or have the weight zero: their misfit is that of the modelled records only
 {back} < from1.rsf > out.rsf
 0 the data of 2 shots (the first is 2) are zero everywhere
 {back} < from0.rsf > out.rsf
@@ -236,7 +236,7 @@ const MESHES: &str = "
 {mesh} surfaces=400,0 layers=4 nx=4 xmin=400 xmax=400 > x.rsf
 1 xmin=400 is not below xmax=400
 {mesh} surfaces=400,0 layers=4,4 nx=4 > x.rsf
-1 surfaces= has 2 entries and layers= 2; a box of n layers has n + 1 surfaces
+1 surfaces= has 2 entries but layers= 2; a box of n layers has n + 1 surfaces
 {mesh} {box} cpml=150 absorb=xmin,xmax,bottom > x.rsf
 0 perfectly matched layers: 2 elements (200 m) at xmin, 2 elements (200 m) at xmax, 2 elements (200 m) at bottom
 {mesh} {box} cpml=200.0001 absorb=xmax > x.rsf
@@ -281,7 +281,7 @@ const TABLES: &str = "
 {stations} stations=name > out.rsf
 1 stations=name: line 1 is `ST1 XX`: the latitude is missing
 {stations} stations=word > out.rsf
-1 stations=word: line 1 is `ST1 XX 42.0 x 0 0`: the longitude is x, and must be a number
+1 stations=word: line 1 is `ST1 XX 42.0 x 0 0`: the longitude is x, but must be a number
 {stations} stations=shallow > out.rsf
 1 stations=shallow: line 1 is `ST1 XX 42.0 15.0 0`: the burial in m is missing
 ";

@@ -137,7 +137,7 @@ pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let is_far = told > 0.0 && told < 10.0 && (size - told).abs() > SIZES;
     is_far.then(|| {
         format!(
-            "the first source has a moment of {moment:.3e} N m, magnitude {size:.1}, and its first line says {told}: moments are in dyne cm, of which 1e7 are 1 N m"
+            "the first source has a moment of {moment:.3e} N m, magnitude {size:.1}, but its first line says {told}: moments are in dyne cm, of which 1e7 are 1 N m"
         )
     })
 }
@@ -254,7 +254,7 @@ Mtp:      -2.480000D+27
         for text in [in_newtons.clone(), in_newtons.replace("PDE 1994", "PDEQ1994")] {
             let told = told(&text).unwrap();
             assert!(
-                told.contains("magnitude 3.5, and its first line says 6.9"),
+                told.contains("magnitude 3.5, but its first line says 6.9"),
                 "{told}"
             );
         }

@@ -39,7 +39,7 @@ pub fn read(text: &str) -> Result<Vec<Station>> {
                 .with_context(|| format!("line {number} is `{line}`: {what} is missing"))?;
             let value = word.parse().ok().filter(|v: &f64| v.is_finite());
             value
-                .with_context(|| format!("line {number} is `{line}`: {what} is {word}, and must be a number"))
+                .with_context(|| format!("line {number} is `{line}`: {what} is {word}, but must be a number"))
         };
         found.push(Station {
             name: format!("{network}.{name}"),

@@ -44,7 +44,7 @@ fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a str> {
 fn number(node: Node, path: &[&'static str], what: &str) -> Result<f64> {
     let word = text(node, path).with_context(|| format!("{what} has no {}", path.join("/")))?;
     let value = word.parse().ok().filter(|value: &f64| value.is_finite());
-    value.with_context(|| format!("{what}: {} is {word}, and must be a number", path.join("/")))
+    value.with_context(|| format!("{what}: {} is {word}, but must be a number", path.join("/")))
 }
 
 /// The earthquakes of a QuakeML file, with the time of the first.
@@ -106,7 +106,7 @@ fn quake(event: Node, what: &str) -> Result<(Event, f64, String)> {
     let time = |origin: Node| -> Result<(f64, String)> {
         let word = text(origin, &["time", "value"]).with_context(|| format!("{what} has no time/value"))?;
         seconds(word)
-            .with_context(|| format!("{what}: its time is {word}, and must be as in 2026-03-04T05:06:07.5Z"))
+            .with_context(|| format!("{what}: its time is {word}, but must be as in 2026-03-04T05:06:07.5Z"))
     };
     let ((begin, shown), (middle, _)) = (time(hypocentre)?, time(centroid)?);
     let mut elements = [0.0; 6];
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(of(preferred, "2e16").expect("QuakeML"), 2e16);
         for word in ["NaN", "inf", "2e16?"] {
             let said = of(preferred, word).expect_err("no number").to_string();
-            let wanted = format!("tensor/Mrr/value is {word}, and must be a number");
+            let wanted = format!("tensor/Mrr/value is {word}, but must be a number");
             assert!(said.contains(&wanted), "{said}");
         }
     }

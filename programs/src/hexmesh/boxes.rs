@@ -129,7 +129,7 @@ impl Shape {
         let layers: Vec<usize> = job.ints("layers")?.into_iter().map(|n| n as usize).collect();
         if layers.len() + 1 != surfaces.len() || layers.is_empty() {
             bail!(
-                "surfaces= has {} entries and layers= {}; a box of n layers has n + 1 surfaces, from the bottom up",
+                "surfaces= has {} entries but layers= {}; a box of n layers has n + 1 surfaces, from the bottom up",
                 surfaces.len(),
                 layers.len()
             );
@@ -263,7 +263,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
         }
         if self.frame.sides.is_empty() {
             bail!(
-                "cpml= adds layers outside of sides that absorb, and absorb= has none: leave out cpml=, or name sides in absorb="
+                "cpml= adds layers outside of sides that absorb, but absorb= has none: leave out cpml=, or name sides in absorb="
             );
         }
         Ok(())

@@ -220,7 +220,7 @@ impl Machine {
 fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>> {
     if speeds.len() > count {
         bail!(
-            "{} subdomains (ngpu= times ranks) are asked for and the mesh has {count} elements: ask for at most as many",
+            "{} subdomains (ngpu= times ranks) are asked for, but the mesh has {count} elements: ask for at most as many",
             speeds.len()
         );
     }

@@ -27,7 +27,7 @@ pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
     let weight = job.input("weight")?;
     ensure!(
         weight.len() == data.len(),
-        "{} has {} values and the data {}: a weight has one for each",
+        "{} has {} values but the data {}: a weight has one for each",
         weight.name(),
         weight.len(),
         data.len()
@@ -48,7 +48,7 @@ pub fn of_shot(input: &mut Input, picks: &Picks, count: usize, shot: usize) -> a
 pub fn tell_clock(job: &Job, data: &Input, exact: bool) {
     if data.header().text(CLOCK).is_some() && !exact {
         job.warn(&format!(
-            "{} has exact time and the waves of this run have that of their steps: tdc=y gives them exact time, too",
+            "{} has exact time, but the waves of this run have that of their steps: tdc=y gives them exact time, too",
             data.name()
         ));
     }
@@ -114,7 +114,7 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
         let wanted = run.steps.div_ceil(run.jdata);
         ensure!(
             n <= wanted,
-            "{name} has n3={n} records and this run has {wanted} at the same times: give nt={} or more, or take the beginning of the data by sfwindow n3={wanted}",
+            "{name} has n3={n} records, but this run has {wanted} at the same times: give nt={} or more, or take the beginning of the data by sfwindow n3={wanted}",
             (n - 1) * run.jdata + 1
         );
         return Ok(match n < wanted {
@@ -134,14 +134,14 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
     );
     ensure!(
         o >= run.begin - 0.5 * d.max(run.dt),
-        "{name} begins at {o} s and this run at {} s: if its times count from something else, as the middle of a wavelet or the origin of an earthquake, sfput o3= sets them to those of the run; otherwise sfwindow min3={} leaves out what was recorded before",
+        "{name} begins at {o} s but this run at {} s: if its times count from something else, as the middle of a wavelet or the origin of an earthquake, sfput o3= sets them to those of the run; otherwise sfwindow min3={} leaves out what was recorded before",
         run.begin as f32,
         run.begin as f32
     );
     let (last, whole) = (o + (n as f64 - 1.0) * d, run.begin + run.steps as f64 * run.dt);
     ensure!(
         last <= whole + 1e-3 * run.dt,
-        "{name} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {} s: give nt={} or more, or take the beginning of the data by sfwindow n3={}",
+        "{name} ends at {last} s (n3={n} o3={o} d3={d}) but this run at {} s: give nt={} or more, or take the beginning of the data by sfwindow n3={}",
         whole as f32,
         ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil(),
         lost_times(run, &found, step)

@@ -138,7 +138,7 @@ impl Picks {
         };
         ensure!(
             found == self.listed() || places,
-            "{name} is of {} and this run of {}: take the data of a run with the same shots",
+            "{name} is of {}, but this run of {}: take the data of a run with the same shots",
             words(found, own),
             words(self.listed(), wanted)
         );
@@ -182,7 +182,7 @@ impl Picks {
             let axis = others.axis(&all);
             ensure!(
                 near(own.o, axis.o) && (near(own.d, axis.d) || own.n == 1),
-                "{name} has o4={} d4={}, and {} have o4={} d4={}: shots were taken out of it, and its header does not say which; take the data as they were written",
+                "{name} has o4={} d4={}, but {} have o4={} d4={}: shots were taken out of it, and its header does not say which; take the data as they were written",
                 own.o,
                 own.d,
                 found.map_or("all shots".into(), |list| format!("shots={list}")),
@@ -342,7 +342,7 @@ mod tests {
             (Some("2-6:2"), &axis("2-6:2")),
         ] {
             let said = picks.same("d", list, [places, &own]).unwrap_err().to_string();
-            assert!(said.contains("and this run of shots=2-8:3"), "{said}");
+            assert!(said.contains("but this run of shots=2-8:3"), "{said}");
         }
     }
 }

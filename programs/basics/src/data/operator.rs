@@ -170,7 +170,7 @@ pub fn expect(input: &Input, elements: u64, like: &str) -> Result<()> {
 pub fn same_length(input: &Input, elements: u64, like: &str) -> Result<()> {
     ensure!(
         input.len() == elements,
-        "{} has {} elements and {like} has {elements}: both must have the same number",
+        "{} has {} elements, but {like} has {elements}: both must have the same number",
         input.name(),
         input.len()
     );

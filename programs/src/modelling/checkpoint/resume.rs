@@ -116,7 +116,7 @@ fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow
     let version = rsf_io::version();
     if let Some(other) = header.label("version").filter(|&other| other != version) {
         job.warn(&format!(
-            "{}: the state is of {other} and this is {version}: the last digits may differ from those of one run",
+            "{}: the state is of {other}, but this is {version}: the last digits may differ from those of one run",
             shown(file)
         ));
     }

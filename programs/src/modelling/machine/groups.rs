@@ -160,7 +160,7 @@ fn group_size(gpus: usize, groups: Option<usize>, each: Option<usize>) -> anyhow
     };
     match (groups, each) {
         (Some(groups), Some(each)) if groups * each != gpus => bail!(
-            "gpu= names {} for a rank, and groups={groups} of ngpu={each} take {}: name as many, or leave out groups= or ngpu=",
+            "gpu= names {} for a rank, but groups={groups} of ngpu={each} take {}: name as many, or leave out groups= or ngpu=",
             words(gpus),
             words(groups * each)
         ),

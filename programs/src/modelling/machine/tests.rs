@@ -265,9 +265,9 @@ fn gpus_are_taken_by_their_numbers() {
         (
             7,
             place(0, 1),
-            "ngpu=7 GPUs are asked for and there are 6 (0, 1, 2, 3, 4, 5); use ngpu=6 or less",
+            "ngpu=7 GPUs are asked for, but there are 6 (0, 1, 2, 3, 4, 5); use ngpu=6 or less",
         ),
-        (7, place(0, 2), "ngpu=7 GPUs are asked for and there are 6"),
+        (7, place(0, 2), "ngpu=7 GPUs are asked for, but there are 6"),
     ] {
         let said = of(count, at).unwrap_err();
         assert!(said.starts_with(wanted), "{said}");

@@ -152,7 +152,7 @@ fn external(job: &Job, quakes: &Quakes) -> anyhow::Result<Vec<TimeFunction>> {
         let values = earth::read_history(&list, file)?;
         if values.len() < nt {
             bail!(
-                "{file} of {list} has {} samples and nt={nt}: it needs one for every step",
+                "{file} of {list} has {} samples, but nt={nt}: it needs one for every step",
                 values.len()
             );
         }

@@ -158,13 +158,13 @@ impl Peaks {
         of_data(job)?;
         let data = one_quantity(job)?;
         if data != what {
-            bail!("{word}= is a map of {what}, and data={data}: take data={what}");
+            bail!("{word}= is a map of {what}, but data={data}: take data={what}");
         }
         let axes = axes(job, mesh, 1)?;
         let all: usize = axes.iter().map(|axis| axis.n).product();
         if all > MOST_PLACES && job.given("checkpoint") {
             bail!(
-                "{word}= has {all} places and states hold maps of at most {MOST_PLACES}: give fewer by nqx= and nqy=, or leave out checkpoint="
+                "{word}= has {all} places, but states hold maps of at most {MOST_PLACES}: give fewer by nqx= and nqy=, or leave out checkpoint="
             );
         }
         let ground = on_the_ground(mesh, &axes);

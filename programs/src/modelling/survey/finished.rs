@@ -260,7 +260,7 @@ fn same_clock(input: &Input, wanted: bool) -> anyhow::Result<()> {
     let word = |exact| if exact { "tdc=y" } else { "tdc=n" };
     ensure!(
         exact == wanted,
-        "{} is of a run with {} and this one has {}: {TAKES}",
+        "{} is of a run with {}, but this one has {}: {TAKES}",
         input.name(),
         word(exact),
         word(wanted)

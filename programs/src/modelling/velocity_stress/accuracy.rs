@@ -228,7 +228,7 @@ pub fn choose(
     };
     if time >= allowed {
         return Err(refusal(anyhow!(
-            "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, and error={} is allowed: leave tdc= out, or take dt={:.3e} or less",
+            "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, but error={} is allowed: leave tdc= out, or take dt={:.3e} or less",
             dt as f32,
             time * path,
             asked.error,

@@ -102,7 +102,7 @@ impl MadeOf {
         };
         if let Some(program) = changed_by(&String::from_utf8_lossy(data.header().history())) {
             bail!(
-                "{name} was changed by {program} after its run, and finished= takes records as the run wrote them ({} leave them so): give the file of that run, or leave finished= out",
+                "{name} was changed by {program} after its run, but finished= takes records as the run wrote them ({} leave them so): give the file of that run, or leave finished= out",
                 KEEP.join(", ")
             );
         }

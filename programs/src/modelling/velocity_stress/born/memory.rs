@@ -73,7 +73,7 @@ impl ReverseSweep {
                 let fits = |&shots: &usize| Self::of_shots(job, born, of, shots).is_ok();
                 match (1..asked).rev().find(fits) {
                     Some(fits) => error.context(format!(
-                        "groups= asks for {asked} shots at a time on a GPU, and its memory holds {fits} of them at most"
+                        "groups= asks for {asked} shots at a time on a GPU, but its memory holds {fits} of them at most"
                     )),
                     None => error,
                 }

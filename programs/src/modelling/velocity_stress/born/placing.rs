@@ -54,7 +54,7 @@ pub(super) fn place(
             }
         }
         (Ways::Forward, Some(asked)) if asked > 1 => bail!(
-            "groups= asks for {asked} shots at a time on a GPU, and adj=n runs one at a time on each: ask for as many groups as there are GPUs, or leave out groups="
+            "groups= asks for {asked} shots at a time on a GPU, but adj=n runs one at a time on each: ask for as many groups as there are GPUs, or leave out groups="
         ),
         (Ways::Forward, _) => {}
     }

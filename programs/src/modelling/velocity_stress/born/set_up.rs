@@ -94,7 +94,7 @@ impl SetUp {
         let (groups, shots) = (machines.len(), self.shots());
         if groups > shots {
             job.warn(&format!(
-                "{} are asked for and there {} {}: the other groups have nothing to do",
+                "{} are asked for, but there {} {}: the other groups have nothing to do",
                 counted(groups, "group"),
                 if shots == 1 { "is" } else { "are" },
                 counted(shots, "shot")
@@ -377,7 +377,7 @@ fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
             job.choice("wrt")?
         ),
         (_, Files::Stiffness(_)) if files.shears_stand(IN_PLACE) => bail!(
-            "ccc= has shears=staggered in its header: its shear stiffnesses lie half a cell beyond the nodes, and this program is linear in stiffnesses on the nodes; make the model with average=n or sfstiffness"
+            "ccc= has shears=staggered in its header: its shear stiffnesses lie half a cell beyond the nodes, but this program is linear in stiffnesses on the nodes; make the model with average=n or sfstiffness"
         ),
         (_, Files::Stiffness(_)) => Parameters::Stiffness,
         ("lambda,mu,rho", _) => Parameters::Lame,
