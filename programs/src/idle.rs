@@ -15,7 +15,7 @@ pub fn tell(job: &Job, keys: &[&str], why: &str) {
     }
 }
 
-/// Parameters of a mechanism, and the words of `src=` that take them.
+/// Parameters of a mechanism, and the values of `src=` that take them.
 const MECHANISMS: [(&[&str], &[&str]); 5] = [
     (&["mxx", "myy", "mzz", "mxy", "mxz", "myz"], &["moment"]),
     (&["strike", "dip", "rake"], &["dc"]),

@@ -251,7 +251,7 @@ fn programs_by_their_names_and_words() {
     );
     let list = bench.run("./sfbasics --help");
     assert!(
-        list.starts_with("sfbasics: the first word names a program:\n"),
+        list.starts_with("sfbasics: the first argument names a program:\n"),
         "{list}"
     );
     assert!(

@@ -61,7 +61,7 @@ fn begin(program: &'static Program, run: Run, words: Vec<OsString>) -> ExitCode 
 
 /// The list of programs, which `sfbasics` without arguments prints.
 fn list() -> String {
-    let mut text = String::from("sfbasics: the first word names a program:\n");
+    let mut text = String::from("sfbasics: the first argument names a program:\n");
     for (program, _) in programs() {
         text += &format!("    sfbasics {:<10} {}\n", short(program.name), program.about);
     }

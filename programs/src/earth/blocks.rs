@@ -1,23 +1,23 @@
-//! Reads files of sources in the form of SPECFEM3D: blocks of lines, each with a word, a colon and a number.
+//! Reads files of sources in the form of SPECFEM3D: blocks of lines, each with a keyword, a colon and a number.
 
 use anyhow::{Context, Result, bail};
 
 /// The numbers of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block<const N: usize> {
-    /// One number per word, in the order of the words.
+    /// One number per keyword, in the order of the keywords.
     pub values: [f64; N],
-    /// The index of each word's spelling in the file.
+    /// The index of each keyword's spelling in the file.
     pub spellings: [usize; N],
     /// The file of the source's time function, where a line names one.
     pub history: Option<String>,
 }
 
-/// Reads the blocks of a text: every word once in each, in any order; `words` lists the spellings of each. The first
-/// line of a source and lines with other words are skipped.
+/// Reads the blocks of a text: every keyword once in each, in any order; `words` lists the spellings of each. The first
+/// line of a source and lines with other keywords are skipped.
 ///
 /// # Errors
-/// A word that is missing or has no number; `kind` names the file.
+/// A keyword that is missing or has no number; `kind` names the file.
 pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Result<Vec<Block<N>>> {
     let mut blocks: Vec<Block<N>> = Vec::new();
     let mut found: [Option<(f64, usize)>; N] = [None; N];

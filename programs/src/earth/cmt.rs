@@ -52,7 +52,7 @@ pub struct Event {
     pub history: Option<String>,
 }
 
-/// The words of a file; the Cartesian version of SPECFEM3D has other ones for the position.
+/// The keywords of a file; the Cartesian version of SPECFEM3D has others for the position.
 const WORDS: [&[&str]; 11] = [
     &["time shift"],
     &["half duration"],
@@ -70,7 +70,7 @@ const WORDS: [&[&str]; 11] = [
 /// Reads the events of a text.
 ///
 /// # Errors
-/// A word that is missing or has no number, or a file of forces.
+/// A keyword that is missing or has no number, or a file of forces.
 pub fn read(text: &str) -> Result<Vec<Event>> {
     if text.contains("factor force source:") {
         bail!("it is a FORCESOLUTION file; give it as force=");

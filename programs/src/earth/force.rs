@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use super::blocks::{self, Block};
 use super::cmt::{Event, Mechanism, SourceTime};
 
-/// The words of a file, and those of older versions.
+/// The keywords of a file, and those of older versions.
 const WORDS: [&[&str]; 10] = [
     &["time shift"],
     &["hdurorf0", "hdur", "f0"],
@@ -22,7 +22,8 @@ const WORDS: [&[&str]; 10] = [
 /// Reads the forces of a text.
 ///
 /// # Errors
-/// A word that is missing or has no number, an unknown time function, a force without direction, or a file of moments.
+/// A keyword that is missing or has no number, an unknown time function, a force without direction, or a file of
+/// moments.
 pub fn read(text: &str) -> Result<Vec<Event>> {
     if text.contains("Mrr:") {
         bail!("it is a CMTSOLUTION file; give it as cmt=");

@@ -4,7 +4,7 @@
 //! n1=6 (rho, vp, vs, Q_kappa, Q_mu, and 1 if a table gives the constants), `absorbing=` and `free=` int n1=2 (element,
 //! local face), `pml=` int n1=2 (element, axes: [`RawMesh::layers`]). Coordinates of nodes are relative to
 //! `nodes_origin` in their header, if it has one, which is in double precision. `mesh=` names the elements, in whose
-//! header the same words name the other files; `radius` there is that of the surface of a globe, whose axes are
+//! header the same keys name the other files; `radius` there is that of the surface of a globe, whose axes are
 //! geocentric.
 
 use std::path::PathBuf;

@@ -316,7 +316,7 @@ impl Way {
 /// The quantity of data=.
 ///
 /// # Errors
-/// Several words: standard output takes one quantity.
+/// Several quantities: standard output takes one.
 pub fn one_quantity(job: &Job) -> anyhow::Result<String> {
     let text = job.text("data")?.unwrap_or_default();
     if let Some((first, rest)) = text.split_once(',') {

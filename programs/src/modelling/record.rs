@@ -73,7 +73,7 @@ pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
 pub struct Records {
     /// Steps and when the first record is taken.
     pub time: Axis,
-    /// Receivers.
+    /// The axis of the receivers.
     pub receivers: Axis,
     /// Components of the data.
     pub components: Axis,

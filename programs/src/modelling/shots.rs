@@ -182,9 +182,8 @@ fn hand_on<S>(
     Ok(())
 }
 
-/// The words of `plan=y` about `shots` shots, of which `todo` are to be computed by `groups` groups of this rank, each
-/// `batch`
-/// side by side; a shot takes `seconds` seconds, even while others run. All ranks call it.
+/// The text of `plan=y` about `shots` shots, of which `todo` are to be computed by `groups` groups of this rank, each
+/// `batch` side by side; a shot takes `seconds` seconds, even while others run. All ranks call it.
 pub fn plan(
     (shots, todo): (usize, usize),
     (groups, batch, seconds): (usize, usize, f64),

@@ -55,7 +55,7 @@ pub fn mv(job: &mut Job) -> Result<()> {
     remove(job, &old, false)
 }
 
-/// Copies the dataset of the first word to the second; returns the first.
+/// Copies the dataset that the first argument names to the second; returns the first.
 fn copy(job: &mut Job) -> Result<OsString> {
     let words = job.words().to_vec();
     let [old, new] = &words[..] else {

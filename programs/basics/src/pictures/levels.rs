@@ -177,7 +177,7 @@ mod tests {
         // The mean of the corners is below the level, so each line runs around one of the two corners above it.
         let around = lines(&saddle, 0.25);
         assert_eq!(around.len(), 2);
-        // Both ends of a line lie beside one corner.
+        // Both ends of a line lie next to one corner.
         let high = |line: &Vec<Place>| {
             let beside = |end: &Place| end.0 + end.1 < 1.0;
             line.len() == 2 && beside(&line[0]) == beside(&line[1])

@@ -61,7 +61,7 @@ impl Wishes {
         {
             job.warn(&match job.given("every") {
                 true => format!("every={jump}: the run has {count} {what} and saves no state during the run; give a smaller every="),
-                false => "checkpoint= saves a state after each shot but the last, and there is only one shot".into(),
+                false => "checkpoint= saves a state after each shot except the last, but there is only one shot".into(),
             });
         }
         Ok(Self {

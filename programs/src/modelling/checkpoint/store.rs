@@ -31,7 +31,7 @@ const KEPT: &str = "kept";
 /// Most bytes of these values, so that there is room for them and a map.
 pub const MOST_KEPT: usize = 6 << 20;
 
-/// The label of a file beside data and snapshots.
+/// The label of a file in addition to data and snapshots.
 pub fn label_of(number: usize) -> String {
     format!("output {}", number + 1)
 }

@@ -16,7 +16,7 @@ use kernels::parallel::slabs::Slab;
 use rsf_io::Job;
 use std::sync::Arc;
 
-/// The classes from narrow to wide, with the word of `sym=`.
+/// The classes from narrow to wide, with the value of `sym=`.
 const CLASSES: [(Symmetry, &str); 3] = [
     (Symmetry::Isotropic, "iso"),
     (Symmetry::Vti, "vti"),

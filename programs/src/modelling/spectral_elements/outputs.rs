@@ -17,7 +17,7 @@ use rsf_io::{Axis, Job};
 /// The quantity that receivers read for data=, and its name in headers.
 ///
 /// # Errors
-/// Another word, or several: standard output takes one quantity.
+/// An unknown quantity, or several: standard output takes one.
 pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
     let (what, words) = of_data(job)?;
     Ok(match what {

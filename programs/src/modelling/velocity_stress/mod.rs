@@ -61,7 +61,7 @@ struct Run {
     begin: f64,
     /// The names of the receivers of stations=, and their axes.
     stations: Stations,
-    /// The quantity in the user's words.
+    /// The quantity, as the user names it.
     quantity: &'static str,
     /// Several quantities, or times other than those of the steps.
     several: Option<Several>,
@@ -398,7 +398,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     })
 }
 
-/// Several quantities, if they are asked for; the quantity that the engine records, in the user's words too, and how
+/// Several quantities, if they are asked for; the quantity that the engine records, also as the user names it, and how
 /// often.
 fn recorded(
     job: &mut Job,

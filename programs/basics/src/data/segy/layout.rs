@@ -276,7 +276,8 @@ fn order(job: &Job, binary: &[u8]) -> Result<Order> {
     Ok(order_of(binary).unwrap_or(Order::Big))
 }
 
-/// The byte order of a binary header, where its byte-order constant tells it, or its format code is valid in only one order.
+/// The byte order of a binary header, where its byte-order constant gives it, or its format code is valid in only one
+/// order.
 pub fn order_of(binary: &[u8]) -> Option<Order> {
     match &binary[ORDER_CONSTANT..ORDER_CONSTANT + 4] {
         [1, 2, 3, 4] => return Some(Order::Big),
