@@ -1,8 +1,9 @@
 """Waves of a line or point source in plane layers of solids and fluids, as sums over horizontal wavenumbers (Bouchon & Aki 1977).
 
 At a wavenumber k and a complex frequency w the waves of a layer are y exp(i k x + n z + i w t). Displacement and traction
-y = (u_x, u_z, t_xz, t_zz), in a fluid (u_z, t_zz), pass the interfaces; one linear system holds the amplitudes of all layers
-(Knopoff 1964). Solids are transversely isotropic about z, and constants may be complex. Numpy alone; nothing of the suite is in it.
+y = (u_x, u_z, t_xz, t_zz), in a fluid (u_z, t_zz), are continuous across the interfaces; one linear system contains the amplitudes of
+all layers (Knopoff 1964). Solids are transversely isotropic about z, and constants may be complex. This file uses only numpy and no code of the
+suite.
 """
 import math
 

@@ -32,7 +32,7 @@ class Place:
     threads: int = 1
 
     def words(self):
-        """The words of the command line that choose the device."""
+        """The arguments of the command line that choose the device."""
         return [f"device={self.device}", f"threads={self.threads}"]
 
     def call(self, command, out):
@@ -185,7 +185,7 @@ def displacement(place, case, points, words):
     steps = math.ceil(case.duration / dt)
     wavelet(dt, steps)
     size = math.prod(k + 2 * frame for k in grid(case, h)[0])
-    # A record is a step later than its header says: one step behind the wavelet's sample of its number
+    # A record is a step later than its header says: one step after the wavelet's sample of its number
     return Run(command, size, steps, BELL * h * h / 4, dt)
 
 
@@ -198,7 +198,7 @@ def rows_of(case, width):
 
 
 def crystals(place, case):
-    """Constants of transversely isotropic regions, from the bottom up, and the words that name them."""
+    """Constants of transversely isotropic regions, from the bottom up, and the arguments that name them."""
     if not any(rock.epsilon or rock.delta for rock in case.rocks):
         return []
     table, rows = [], []
@@ -216,7 +216,7 @@ def crystals(place, case):
 
 
 def lossy(case):
-    """Quality factors of compression and shear, from the bottom up: those of the problems LOH are of shear alone."""
+    """Quality factors of compression and shear, from the bottom up: those of the problems LOH attenuate only shear."""
     if not case.band:
         return [], []
     factors = ",".join(f"{rock.qs:g}" for rock in reversed(case.rocks))

@@ -28,7 +28,7 @@ class Run:
 
 
 def words_of(arguments, script):
-    """The words of the command line, with the defaults."""
+    """The arguments of the command line, with the defaults."""
     words = dict(word.split("=", 1) for word in arguments if "=" in word)
     if len(words) != len(arguments) or not set(words) <= set(WORDS):
         sys.exit(f"{script}: the allowed words are {', '.join(word + '=' for word in WORDS)}")

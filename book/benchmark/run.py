@@ -4,16 +4,16 @@
     python3 book/benchmark/run.py [case=lamb,dip] [method=vs8,elements4] [device=cpu] [threads=1] [minutes=30] [quick=y]
                                   [points=4,6] [repeat=2] [bin=FOLDER] [out=FOLDER] [keep=FOLDER]
 
-Without words all cases (but those for GPUs) and all methods run on one core, from coarse to fine. minutes= is the time for a method and a case (10): runs that would
+Without arguments, all cases (except those for GPUs) and all methods run on one core, from coarse to fine. minutes= is the time for a method and a case (10): runs that would
 not end in it are left out, and so are those finer than one that is right within 0.02 %. quick=y takes two coarse resolutions of the small cases, and ends within a minute. device=gpu takes a GPU.
-bin= holds the programs (build/bin). Rows go into results-DEVICE.txt beside this file or in out=; rows of the same case, method and
-device are replaced. points= are other resolutions, and keep= is a folder in which records and answers stay. Then `python3 table.py
+bin= holds the programs (build/bin). Rows go into results-DEVICE.txt next to this file or in out=; rows of the same case, method and
+device are replaced. points= are other resolutions, and keep= is a folder in which the records and the reference solutions are kept. Then `python3 table.py
 write` in this folder puts the numbers on the page. Needs numpy.
 
-A row: case, method, points a wavelength (for vs-error the error that is allowed), millions of points, steps, device, threads, seconds,
-joules (nan where there is no GPU), misfit (the root of the summed squares of the differences of all records over that of the answer), and
-how late the records are, in periods of the peak frequency. Seconds are the least of repeat= runs of the whole program with its files;
-for one thread those of the processor, which other work on the machine stretches less than those of the clock.
+A row: case, method, points per wavelength (for vs-error the error that is allowed), millions of points, steps, device, threads, seconds,
+joules (nan where there is no GPU), misfit (the root of the summed squares of the differences of all records over that of the reference), and
+how late the records are, in periods of the peak frequency. The time is the smallest of repeat= runs of the whole program,
+input and output included; for one thread it is processor time, which other work on the machine lengthens less than wall-clock time.
 """
 import ctypes
 import math
@@ -194,11 +194,11 @@ def chosen(words, key, known):
 def main(arguments):
     words = dict(word.split("=", 1) for word in arguments if "=" in word)
     if len(words) != len(arguments) or not set(words) <= set(WORDS):
-        stop(f"the words are {', '.join(word + '=' for word in WORDS)}; the head of this file explains them")
+        stop(f"the parameters are {', '.join(word + '=' for word in WORDS)}; the head of this file explains them")
     device = words.get("device", "cpu")
     folder = os.path.abspath(words.get("bin", os.path.join(HERE, "..", "..", "build", "bin")))
     if device not in ("cpu", "gpu") or not os.access(os.path.join(folder, "sfvsfd2d-gpu"), os.X_OK):
-        stop(f"device={device} with {folder}: devices are cpu and gpu, and bin= must hold the programs")
+        stop(f"device={device} with {folder}: device= must be cpu or gpu, and bin= must contain the programs")
     cases = chosen(words, "case", CASES)
     if "case" not in words:
         quick, gpu = words.get("quick") == "y", device == "gpu"

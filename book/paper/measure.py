@@ -37,7 +37,7 @@ LAYERS = ((4200, 2422, 2300), (6000, 3460, 2700))  # vp, vs, density above and b
 MICHEA = "free=y src=moment mxy=1e18 tau=0.045"
 AWP = "free=y absorb=sponge edge=0.92 src=moment mxx=1e15 mxy=1e15 stf=cosine tau=0.6825"
 COARSE = "qp=100 qs=50 qmech=coarse"
-# Steps of tuning of the velocity-stress kernels, each with those before it, as the benchmark's words for a tile: threads along z,
+# Steps of tuning of the velocity-stress kernels, each with the previous ones, as the benchmark's arguments for a tile: threads along z,
 # rows, planes; rows of a strip; blocks of velocity and of stress that a multiprocessor should hold; prefetching; the frame's blocks
 TUNING = (
     ("threads_on_rows_and_planes", "8,4,8,4,1,1,0,128,1"),
@@ -79,7 +79,7 @@ def michea2010(device, counts):
 
 
 def komatitsch2010(device, counts):
-    """Cases of figures 11 to 17 of Komatitsch et al. (2010), on boxes: 446,080 elements a GPU as there."""
+    """Cases of figures 11 to 17 of Komatitsch et al. (2010), on boxes: 446,080 elements per GPU as there."""
     many = device == "gpu"
     for n in (12, 20, 28, 40, 56, 76) if many else (8, 12, 16, 20, 24):
         yield "sizes", "box", (n, n, n), 0, 300 if many else 20, 1, ELEMENTS
@@ -113,7 +113,7 @@ def zhou2012(device, counts):
 
 
 def weiss2013_2d(device, counts):
-    """Cases of figure 6 of Weiss and Shragge (2013): squares behind a frame of 48."""
+    """Cases of figure 6 of Weiss and Shragge (2013): squares with a frame of 48."""
     for n in range(432, 3793, 336):
         for count in counts:
             yield "squares", "isotropic", (n, 1, n), 48, 1000 if device == "gpu" else 100, count, WEISS
@@ -354,7 +354,7 @@ def main():
     folder = os.path.abspath(words.get("bin", os.path.join(HERE, "..", "..", "build", "bin")))
     programs = (folder, os.path.abspath(words.get("mpi", folder)), os.path.abspath(words.get("bench", "")))
     if device not in ("cpu", "gpu") or not os.access(os.path.join(folder, "sfvsfd3d-gpu"), os.X_OK):
-        stop(f"device={device} with {folder}: devices are cpu and gpu, and bin= must hold the programs")
+        stop(f"device={device} with {folder}: device= must be cpu or gpu, and bin= must contain the programs")
     counts = [int(count) for count in words.get("counts", "1").split(",")]
     told = [f"{key}={words[key]}" for key in ("device", "counts", "groups", "repeat") if key in words]
     left = set(words["groups"].split(",")) if "groups" in words else set()

@@ -148,7 +148,7 @@ class Runs(Scratch):
         rows = self.rows("case=homogeneous10", "method=vs8", "points=3")
         self.assertEqual([row[0] for row in rows["homogeneous10", "vs8"]], [3.0])
         self.assertEqual(self.read("results-cpu.txt").count("# by run.py"), 2)
-        for words, sentence in ((["case=lamp"], "case=lamp is not known"), (["cases=lamb"], "the words are bin=, case="), (["device=tpu"], "device=tpu")):
+        for words, sentence in ((["case=lamp"], "case=lamp is not known"), (["cases=lamb"], "the parameters are bin=, case="), (["device=tpu"], "device=tpu")):
             command = [sys.executable, os.path.join(HERE, "run.py"), f"bin={BIN}", f"out={self.folder}", *words]
             done = subprocess.run(command, env=dict(os.environ, PYTHONPATH=PACKAGES), capture_output=True, text=True)
             self.assertEqual(done.returncode, 1)

@@ -65,7 +65,7 @@ class Failures(Scratch):
             self.flows(text + line + "\n")
             self.made("ful=y")
         done = subprocess.run([os.path.join(TOP, "sconsw"), "-Q", "book", "answer=n"], cwd=TOP, capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr.count("answer=n: ./sconsw does not know this word; is answers= meant?")), (1, 1), done.stderr)
+        self.assertEqual((done.returncode, done.stderr.count("answer=n: ./sconsw does not know this parameter; is answers= meant?")), (1, 1), done.stderr)
 
     def test_data_that_are_written_again_within_a_second_are_others(self):
         self.flows("Flow('a', None, 'spike n1=3')\nFlow('b', 'a', 'scale dscale=2')\n")

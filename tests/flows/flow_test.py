@@ -138,7 +138,7 @@ class Flows(Scratch):
         cases = {
             """Flow('a', None, 'echo "x')""": "a.rsf: `\"` is missing in the flow",
             "Flow('a', None, 'echo | | /bin/cat')": "a.rsf: a command is missing in the flow `echo | | /bin/cat`",
-            "Flow('a', None, 'echo', stdou=0)": "unknown words: stdou",
+            "Flow('a', None, 'echo', stdou=0)": "unknown keyword arguments: stdou",
             "Program('one.c', 'two.c')": "Program('one.c', 'two.c') needs Madagascar and its C library",
         }
         for text, sentence in cases.items():

@@ -52,7 +52,7 @@ class Grids(Scratch):
             for head, unit in (("xllcorner 0\nyllcorner 0\ncellsize 100\n", "m"), ("xllcorner 10\nyllcorner 100\ncellsize 2\n", "m"), ("xllcorner 13\nyllcorner 42\ncellsize 0.1\n", "degrees_east")):
                 self.assertEqual(grids.read(self.esri(size + head)).x.attrs["units"], unit, head)
         site = self.esri(size + "xllcorner 0\nyllcorner 0\ncellsize 2\n")
-        with self.assertWarnsRegex(UserWarning, r'dem.asc does not say .* taken for degrees: units="m" or'):
+        with self.assertWarnsRegex(UserWarning, r'dem.asc does not say .* taken for degrees: give units="m" or'):
             self.assertEqual(grids.read(site).x.attrs["units"], "degrees_east")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -81,7 +81,7 @@ class Grids(Scratch):
         ):
             with self.assertRaisesRegex(ValueError, words):
                 grids.read(self.esri(head))
-        with self.assertRaisesRegex(ValueError, "is not a grid that can be read; allowed are GeoTIFF"):
+        with self.assertRaisesRegex(ValueError, "is not a grid that can be read; it must be GeoTIFF"):
             grids.read(self.write("dem.txt", "1 2 3\n"))
 
     def tiff(self, tags, values=None):
@@ -140,7 +140,7 @@ class Grids(Scratch):
             found = grids.read(self.path("moho.nc"), units="m")
         self.assertEqual(found.attrs["units"], "m")
         np.testing.assert_allclose(found, 1000 * heights())
-        with self.assertRaisesRegex(ValueError, "write.. makes NetCDF, and .tif is the ending of other files: choose .nc"):
+        with self.assertRaisesRegex(ValueError, "write.. makes NetCDF, but .tif is the ending of other files: choose .nc"):
             grids.write(self.path("o.tif"), found)
 
     def netcdf(self, kind="NETCDF4"):
@@ -232,9 +232,9 @@ class Grids(Scratch):
         self.assertEqual((part.shape, float(part[0, 0])), ((60, 5), -1))
         self.assertTrue((part.values != -1).any())
         for words, call in (
-            ("y of the grid goes from .* and the map from 42 to 42.1", lambda: grids.utm(degrees, 33, y=(4640000, 500, 60))),
+            ("y of the grid goes from .* but the map from 42 to 42.1", lambda: grids.utm(degrees, 33, y=(4640000, 500, 60))),
             ("zone=61: zones are 1 to 60", lambda: grids.utm(degrees, 61)),
-            ("zone=11 is around longitude -117, and the map around 13.1: its zone is 33", lambda: grids.utm(degrees, 11)),
+            ("zone=11 is around longitude -117, but the map around 13.1: its zone is 33", lambda: grids.utm(degrees, 11)),
             ("x of the map is in m, and utm.. takes longitude in degrees", lambda: grids.utm(found, 33)),
         ):
             with self.assertRaisesRegex(ValueError, words):
@@ -269,7 +269,7 @@ class Grids(Scratch):
                 # Degrees in single precision have errors of 1e-6, a tenth of a metre.
                 self.assertLess(abs(distance * np.sin(np.radians(azimuth)) - float(found.x[i])), 0.5)
                 self.assertLess(abs(distance * np.cos(np.radians(azimuth)) - float(found.y[j])), 0.5)
-        with self.assertRaisesRegex(ValueError, r"x of the grid goes from .* and the map from 12 to 15.*origin is \(latitude, longitude\)"):
+        with self.assertRaisesRegex(ValueError, r"x of the grid goes from .* but the map from 12 to 15.*origin is \(latitude, longitude\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 12.1), x=(-5e4, 1e4, 11), y=(0, 1, 1))
         with self.assertRaisesRegex(ValueError, r"x=\(0, 10\): it is an origin, a spacing and a number of samples .* as in x=\(-1000, 10, 201\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 13.2), x=(0, 10), y=(0, 1, 1))

@@ -98,7 +98,7 @@ class Measuring(Scratch):
 
         self.assertIn("say which paper (komatitsch2010, michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all)", said("weiss2013"))
         self.assertIn("device=tpu", said("all", "device=tpu", f"bin={BIN}"))
-        self.assertIn("bin= must hold the program", said("all", f"bin={self.folder}"))
+        self.assertIn("bin= must contain the program", said("all", f"bin={self.folder}"))
         self.assertIn("groups=depths: there are no such groups", said("all", "groups=depths", f"bin={BIN}", f"out={self.folder}"))
         self.write("nvidia-smi", "#!/bin/sh\nexit 9\n", 0o755)
         with unittest.mock.patch.dict(os.environ, PATH=self.folder + os.pathsep + os.environ["PATH"]):

@@ -148,7 +148,7 @@ class Runs(Scratch):
             sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vs=words["vs"].values))
         with self.assertRaisesRegex(ValueError, r"qp is an array whose axes have no names"):
             sifaka.run("sfvsfd2d-gpu", **dict(words, qp=np.full((61, 41), 50.0)))
-        with self.assertRaisesRegex(ValueError, r"den=2200 is a number, and den is an array: .* 0 \* vp \+ 2200 on the axes of vp"):
+        with self.assertRaisesRegex(ValueError, r"den=2200 is a number, but den is an array: .* 0 \* vp \+ 2200 on the axes of vp"):
             sifaka.run("sfvsfd2d-gpu", **dict(words, den=2200))
         self.assertEqual(sifaka.run("sfvsfd2d-gpu", **dict(words, qp=50, qs=30)).shape, data.shape)
         with self.assertRaisesRegex(ValueError, r"vp has the dimensions range, depth, and those of a model are z, x and in 3-D y: rename them, as in vp.rename\(depth='z', distance='x'\)"):
@@ -316,7 +316,7 @@ class Runs(Scratch):
         with paths(foreign):
             # Madagascar has programs with these names.
             self.assertEqual(sifaka._programs.find("scale"), built)
-        with paths(newer), self.assertWarnsRegex(sifaka.ProgramWarning, "newer/sfscale is sifaka-9.9 and runs; .* is sifaka-0"):
+        with paths(newer), self.assertWarnsRegex(sifaka.ProgramWarning, r"using .*newer/sfscale \(sifaka-9.9\); there is also .* \(sifaka-0"):
             self.assertEqual(sifaka._programs.find("sfscale"), newer)
         with paths(newer), mock.patch.dict(os.environ, SIFAKA_BIN=os.path.dirname(wanted)), warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -310,10 +310,10 @@ class Seismology(Scratch):
             seismology.named(data(), ["IV.AAA"])
         with self.assertRaisesRegex(ValueError, "a component is called x"):
             seismology.to_stream(data(), orient={"z": ("Z", -1.0)})
-        with self.assertRaisesRegex(ValueError, r"dimensions t, component and r, and these are Time, component, r: rename them if they are traces, as in data.rename\(\{'Time': 't'\}\)"):
+        with self.assertRaisesRegex(ValueError, r"dimensions t, component and r, but these are Time, component, r: rename them if they are traces, as in data.rename\(\{'Time': 't'\}\)"):
             seismology.to_stream(data().rename(t="Time"))
         shots = data().expand_dims(shot=3)
-        with self.assertRaisesRegex(ValueError, r"these have shot, too: choose one by isel\(\), as in data.isel\(\{'shot': 0\}\)"):
+        with self.assertRaisesRegex(ValueError, r"these also have shot: choose one by isel\(\), as in data.isel\(\{'shot': 0\}\)"):
             seismology.to_stream(shots)
         self.assertEqual(len(seismology.to_stream(shots.isel(shot=0))), 6)
 
@@ -336,7 +336,7 @@ class Seismology(Scratch):
                 self.assertEqual([trace.stats.channel for trace in stream], [channel] * 2, selected)
                 np.testing.assert_array_equal(stream[1].data, factor * found[kind].values[:, 0, 1])
             self.assertEqual(rsfdata.from_xarray(found[kind]).axes[1].label, component)
-            with self.assertRaisesRegex(ValueError, f"XX.R0001..{channel} is no ground motion"):
+            with self.assertRaisesRegex(ValueError, f"XX.R0001..{channel} is not ground motion"):
                 seismology.from_stream(stream, orient=seismology.GRID)
         self.assertEqual(seismology.to_stream(data().isel(component=1))[0].stats.channel, "HX1")
         with self.assertRaisesRegex(ValueError, r"no component, .*data.expand_dims\(component=\['z'\]\)"):

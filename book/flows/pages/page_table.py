@@ -1,10 +1,10 @@
 """Tables of measured numbers on the book's pages. A chapter has a table.py that makes the lines and calls `main`:
 
-    python3 table.py          prints the table, and says where the page beside it (README.md), if there is one, has other numbers
+    python3 table.py          prints the table, and says where the page next to it (README.md), if there is one, has other numbers
     python3 table.py check    fails there
     python3 table.py write    puts it there
 
-A flow runs table.py alone, so that a changed parameter gives its table; `./sconsw book` runs the check behind the flows of each
+A flow runs table.py alone, so that a changed parameter gives its table; `./sconsw book` runs the check after the flows of each
 chapter, so that pages hold what was measured. Python's standard library alone.
 """
 import math

@@ -10,13 +10,13 @@
     shot.to_xarray()                            # a DataArray with labels, units and coordinates, if xarray is installed
 
     rsfdata.write("twice.rsf", 2 * shot.array, shot.axes)
-    rsfdata.write("twice.rsf", shot.like(2 * shot.array))          # the same with the history of the shot
+    rsfdata.write("twice.rsf", shot.like(2 * shot.array))          # as above, with the history of the shot
     rsfdata.write(sys.stdout.buffer, array, [Axis(501, 0, 0.004, "Time", "s")], form="xdr")
 
-Reading knows what Madagascar's library knows: one file or two (`in=` is looked for from the current folder and beside the
-header, and of two files the one is read that the programs read), native, xdr and ascii numbers of all types, text with quotes, and of a key that is given twice the last value.
+Reading knows what Madagascar's library knows: one file or two (`in=` is looked for from the current folder and from that of
+the header, and of two files the one that the programs read is read), native, xdr and ascii numbers of all types, text with quotes, and of a key that is given twice the last value.
 Writing puts header and numbers into one file, which every RSF program reads; data="NAME" puts the numbers into a file of
-their own. Errors are RsfError with a sentence. Needs Python 3.8 and numpy.
+their own. Errors are RsfError with a message. Needs Python 3.8 and numpy.
 """
 import math
 import os
@@ -258,7 +258,8 @@ def from_xarray(found):
 def read(source, mmap=False):
     """Reads the dataset of a header file, or of a stream of bytes such as sys.stdin.buffer.
 
-    mmap=True leaves binary numbers in their file until they are used: arrays larger than memory, read only.
+    mmap=True leaves binary numbers in their file until they are used, so that arrays may be larger than memory; these
+    arrays are read-only.
     """
     if hasattr(source, "read"):
         return _read(source, "the stream", None, False)
@@ -300,7 +301,7 @@ def _read(stream, name, folder, mmap):
 def _place(path, name, folder, length):
     """The data file of a header, which has `length` bytes if that is known, by the same rule as in the programs.
 
-    Where one lies in the current folder and another beside the header, the attribute that the programs leave on their data says whose
+    Where one lies in the current folder and another in that of the header, the attribute that the programs leave on their data says whose
     they are; without it the one with the right length is taken, and in doubt the first one, with a warning.
     """
     if not folder or os.path.isabs(path):
@@ -393,8 +394,8 @@ def write(target, array, axes=None, form="native", kind=None, data=None, **keys)
     """Writes a dataset: `array` is a Dataset, or numbers whose last axis is axis 1 of `axes` (Axis, axis 1 first).
 
     target: a file name, or a stream of bytes such as sys.stdout.buffer. form: native, xdr or ascii. kind: the type (float, int,
-    complex, uchar, short, long, double); by itself reals become float, whole numbers int, truth values uchar. data: the name of a
-    file for the numbers, which then do not follow the header. Other words become keys of the header: title="A shot", n=5.
+    complex, uchar, short, long, double); by default reals become float, integers int and booleans uchar. data: the name of a
+    file for the numbers, which then do not follow the header. Other keyword arguments become keys of the header: title="A shot", n=5.
     """
     dataset = array if isinstance(array, Dataset) and axes is None else Dataset(getattr(array, "array", array), axes)
     kind = kind or _kind(dataset.array)

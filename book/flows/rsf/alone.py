@@ -11,7 +11,7 @@ _held = []
 
 
 def refusal(folder):
-    """Takes the lock of the flow whose notes are in `folder`, for as long as this process lives. Returns a sentence where another run has it, or None."""
+    """Takes the lock of the flow whose notes are in `folder`, for as long as this process lives. Returns a message if another run has it, or None."""
     if fcntl is None or _held:
         return None
     try:

@@ -8,7 +8,7 @@ CLOSING = {"{": "}", "(": ")"}
 
 
 def stages(flow):
-    """Cuts a flow into stages: a list of (text, separator behind it), the last separator empty.
+    """Cuts a flow into stages: a list of (text, separator after it), the last separator empty.
 
     What stands in quotes, in ${...} and in (...) is never cut.
     """
@@ -76,10 +76,10 @@ class Command:
         return settings + word + rest
 
     def line(self, before="", after="", watched=False):
-        """The command as one line for the shell, with `before` ahead of the first stage and `after` behind the last.
+        """The command as one line for the shell, with `before` in front of the first stage and `after` at the end of the last.
 
         `watched`: a stage whose output goes into a pipe reports its exit status into the file $FLOW_FAILED, because the
-        shell tells only that of the last stage of a pipe.
+        shell returns only that of the last stage of a pipe.
         """
         last = len(self.stages) - 1
         words = []

@@ -152,7 +152,7 @@ class Project(Environment):
             return None
         unknown = set(ways) - {"split", "np", "reduce", "jobmult", "local", "noderotate", "wall"}
         if unknown:
-            raise TypeError(f"Flow got unknown words: {', '.join(sorted(unknown))}")
+            raise TypeError(f"Flow got unknown keyword arguments: {', '.join(sorted(unknown))}")
         if workdir:
             raise TypeError("Flow got workdir=, which this package does not have; make the folder in the command itself")
         targets = [suffixed(name, suffix) for name in listed(target)]
@@ -265,7 +265,7 @@ class Project(Environment):
             picture = self._picture(part)
             drawn = [os.path.splitext(os.path.basename(name))[0] for name in self.results]
             if part in drawn and not self.File(picture).has_builder() and not os.path.exists(picture):
-                stop(f"{os.path.basename(whole)} is made of {part}, which is a Result here: the parts of a picture are made by Plot('{part}', ...), beside that Result or instead of it.")
+                stop(f"{os.path.basename(whole)} is made of {part}, which is a Result here: the parts of a picture are made by Plot('{part}', ...), in addition to that Result or instead of it.")
         listing = "\n".join(self.results) or "nothing: there is no Result in this SConstruct"
         names = self.Command("results", [], Action(lambda target, source, env: print(listing), None))
         self.AlwaysBuild(names)
@@ -276,7 +276,7 @@ class Project(Environment):
 
 
 _notes = rsf.run.Notes(rsf.path.getpath(os.getcwd()))
-# Who only looks (-n, -q, -h) may do so beside another run.
+# A run that changes nothing (-n, -q, -h) may take place during another one.
 if not (GetOption("no_exec") or GetOption("question") or GetOption("help")):
     _busy = rsf.alone.refusal(_notes.folder)
     if _busy:

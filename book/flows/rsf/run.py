@@ -154,7 +154,7 @@ def show(target, source, env):
 
 
 def nearest(text, path):
-    """The first word of a stage that is no command, and the program whose name is nearest to it; "" where there is none."""
+    """The first word of a stage that is not a command, and the program whose name is nearest to it; "" if there is none."""
     names = sorted(rsf.prog.names())
     names = [name[2:] for name in names] + names
     try:

@@ -1,6 +1,6 @@
 """Read by SCons before any SConstruct, because `sconsw` names this folder with --site-dir.
 
-It lets `from rsf.proj import *` find the package beside this folder where the machine has no Madagascar. A Madagascar
+It lets `from rsf.proj import *` find the package next to this folder where the machine has no Madagascar. A Madagascar
 that can be imported is always used; SIFAKA_RSF=own asks for the package of this project all the same.
 """
 

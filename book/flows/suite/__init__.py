@@ -1,1 +1,1 @@
-"""What the top SConstruct does beside calling cargo: names of programs, installation, sfdoc, the book."""
+"""What the top SConstruct does in addition to calling cargo: names of programs, installation, sfdoc, the book."""

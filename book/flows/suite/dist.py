@@ -86,7 +86,7 @@ def linker(folder, zigbuild, zig):
 
 
 def book_files(top):
-    """The chapters' own files, and the pages beside them, relative to `top`."""
+    """The chapters' own files, and the pages next to them, relative to `top`."""
     book = os.path.join(top, "book")
     found = [os.path.join("book", "README.md")]
     for chapter in chapters.find(book):
@@ -165,7 +165,7 @@ def archive(tree, path):
 
 
 def wheel(tree, path, description):
-    """Writes the wheel (PEP 427); its name tells version and platform."""
+    """Writes the wheel (PEP 427); its name contains version and platform."""
     name, number, *tags = os.path.basename(path)[: -len(".whl")].split("-")
     data, info = f"{name}-{number}.data", f"{name}-{number}.dist-info"
     members = {}

@@ -42,7 +42,7 @@ A flow of your own is a file SConstruct with lines such as these:
   sifaka-scons view, results     shows the pictures, lists them
   sifaka-scons -n, -c            says what would run, removes what was made
   sifaka-scons -j 4              runs up to four commands at a time
-  sifaka-scons TIMER=y           tells the seconds of each command
+  sifaka-scons TIMER=y           prints the seconds of each command
   sifaka-scons CHECKPAR=y        takes a parameter that a program does not know as an error
   sifaka-scons full=y            in chapters with large runs: those, instead of small ones
   DATAPATH=FOLDER/ sifaka-scons  keeps the numbers of RSF files in that folder

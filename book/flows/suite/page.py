@@ -116,7 +116,7 @@ def browser():
 
 
 def pdf(index):
-    """Prints the page to book.pdf beside it, with its answers open; returns 0, or 1 if there is no browser or it fails."""
+    """Prints the page to book.pdf next to it, with its answers open; returns 0, or 1 if there is no browser or it fails."""
     out = os.path.join(os.path.dirname(index), "book.pdf")
     program = browser()
     if not program:

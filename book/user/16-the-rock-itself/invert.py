@@ -3,8 +3,8 @@
     python3 invert.py data=data.rsf vp=start-vp.rsf vs=start-vs.rsf series=wavelet.rsf bands=2.5,0 iterations=12,28 smooth=1.5,0.7 \
         out=found-vp.rsf,found-vs.rsf curve=curve.rsf sfvsgrad2d-gpu den=den.rsf sou=sou.rsf rec=rec.rsf nt=760 dt=0.0025 jdata=2 ...
 
-Words up to the program's name are those of this script, those behind it the program's own. Each of the bands= keeps the
-frequencies up to that many Hz of the data and of the wavelet alike (0: all), and begins with the model of the one before. What the
+Arguments before the program's name are those of this script, those after it the program's own. Each of the bands= keeps the
+frequencies up to that many Hz of the data and of the wavelet alike (0: all), and begins with the model of the previous one. What the
 iterations= of a band change is smoothed by Gaussians of smooth= cells, and is small nearer to the sources than quiet= metres. The
 records may be longer than nt=: then their end does not reach what is compared through the filter. curve= gets the misfit before and
 after each iteration, as a share of that of the start in the same band.

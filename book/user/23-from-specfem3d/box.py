@@ -1,7 +1,7 @@
 """usage: python3 box.py: writes a small run of SPECFEM3D Cartesian, on which the commands of the chapter run.
 
 MESH gets the files of the mesh as Cubit or the decomposer has them: a box of 8 x 8 x 6 elements of about 500 m below a hill, two rocks,
-a free top and absorbing sides. CMTSOLUTION and STATIONS lie beside it. Only Python's standard library is needed.
+a free top and absorbing sides. CMTSOLUTION and STATIONS lie next to it. Only Python's standard library is needed.
 """
 import math
 import os

@@ -16,7 +16,7 @@
 
 Parameters are those of the programs: `print(sifaka.doc("bandpass"))` shows them. True and False become y and n, lists are joined by
 commas, and an array, a DataArray or a `rsfdata.Dataset` goes to the program as an RSF file of single precision. Dimensions called z, x
-and y are put into the order of RSF files (z fastest), whatever their order in the array. A failed program raises `ProgramError` with its own sentence,
+and y are put into the order of RSF files (z fastest), whatever their order in the array. A failed program raises `ProgramError` with its own message,
 and its warnings become Python's. Needs numpy and xarray; `linop` needs scipy and pictures need matplotlib.
 """
 from ._arrays import grid, points, read, write

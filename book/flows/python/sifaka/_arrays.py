@@ -47,7 +47,7 @@ def dataset(found: Any) -> rsfdata.Dataset:
         return rsfdata.from_xarray(found.transpose(*names))
     array = np.asarray(found)
     if array.dtype.kind not in "biufc":
-        raise rsfdata.RsfError(f"an array of numbers is needed, and this one holds {array.dtype}")
+        raise rsfdata.RsfError(f"an array of numbers is needed, but this one holds {array.dtype}")
     return rsfdata.Dataset(np.atleast_1d(array))
 
 
@@ -79,7 +79,7 @@ def with_places(array: xarray.DataArray, points: Any, unit: Dict[str, str]) -> x
 
 
 def write(target: Source, array: Any, **keys: Any) -> None:
-    """Writes an array as an RSF file; other words become keys of the header."""
+    """Writes an array as an RSF file; other keyword arguments become keys of the header."""
     values = np.asarray(array)
     if not isinstance(array, xarray.DataArray) and values.dtype == np.float64 and values.ndim == 2 and values.shape[1] in (2, 3):
         # An array with rows of x, z or x, y, z is a list of points.
@@ -101,7 +101,7 @@ def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
             raise ValueError("a constant needs origin, spacing and number of every axis: z=(0, 10, 101)")
         for name, (_, step, count) in axes.items():
             if count != int(count) or count < 1 or step == 0:
-                raise ValueError(f"{name}={tuple(axes[name])}: {count} is no number of samples, or {step} no spacing: an axis is (origin, spacing, number)")
+                raise ValueError(f"{name}={tuple(axes[name])}: {count} is not a number of samples, or {step} is not a spacing: an axis is (origin, spacing, number)")
             if step > 10 * count and count > 1:
                 warn(f"{name}={tuple(axes[name])} has {count} samples that are {step} {unit} apart: an axis is (origin, spacing, number), not (first, last, spacing)")
         values = np.full([axis[2] for axis in axes.values()], values)
@@ -118,7 +118,7 @@ def points(**coordinates: Any) -> np.ndarray:
     """Sources or receivers for sou= and rec=: `points(x=range(0, 2000, 10), z=20)` are 200 points in 2-D."""
     order = [name for name in ("x", "y", "z") if name in coordinates]
     if len(order) != len(coordinates) or order not in (["x", "z"], ["x", "y", "z"]):
-        raise ValueError(f"points have x, z or x, y, z, and these are named: {', '.join(coordinates) or 'none'}")
+        raise ValueError(f"points have x, z or x, y, z, but these are named: {', '.join(coordinates) or 'none'}")
     for name in order:
         if np.asarray(coordinates[name]).dtype.kind not in "biuf":
             raise ValueError(f"{name}={coordinates[name]!r}: a coordinate is a number, a list or an array of numbers: range(0, 2000, 10), or numpy.arange(0, 2000, 2.5)")
@@ -163,7 +163,7 @@ class Accessor:
 
     def image(self, ax: Any = None, percent: float = 99.0, **words: Any) -> Any:
         """The plane in colours by matplotlib: time or z downwards, values beyond this percentile clipped, zero in the middle of
-        the colours where values have both signs. Other words are those of xarray's imshow. Returns the picture."""
+        the colours where values have both signs. Other keyword arguments are those of xarray's imshow. Returns the picture."""
         plane = self._array.squeeze(drop=True)
         if plane.ndim != 2:
             raise ValueError(f"an image has two axes and these are {', '.join(map(str, plane.dims))}: choose one with sel() or isel()")
@@ -178,7 +178,7 @@ class Accessor:
         return plane.plot.imshow(x=across, y=down, ax=ax, **{**usual, **words})
 
     def wiggles(self, ax: Any = None, scale: float = 1.0, every: int = 1, **words: Any) -> Any:
-        """Traces side by side by matplotlib, time downwards. Returns the axes."""
+        """Draws the traces side by side with matplotlib, time downwards, and returns the axes."""
         plane = self._array.squeeze(drop=True)
         if plane.ndim != 2:
             raise ValueError(f"wiggles have two axes and these are {', '.join(map(str, plane.dims))}: choose one with sel() or isel()")

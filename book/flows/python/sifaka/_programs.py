@@ -108,7 +108,7 @@ def find(program: str) -> str:
         first, *others = found
         other = next((path for path in others if not os.path.samefile(path, first) and said(path) != said(first)), None)
         if other and "SIFAKA_BIN" not in os.environ:
-            warn(f"{first} is {said(first)} and runs; {other} is {said(other)}: SIFAKA_BIN names the folder whose programs run")
+            warn(f"using {first} ({said(first)}); there is also {other} ({said(other)}). Set SIFAKA_BIN to the folder whose programs should run")
         return first
     on_path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     listed = [part for folder in folders() for part in (on_path if folder == "PATH" else [folder]) if os.path.isdir(part)]
@@ -184,7 +184,7 @@ class Call:
         if np.ndim(value) == 0 and not isinstance(value, (rsfdata.Dataset, xarray.DataArray)):
             if key in MODEL and kind == "file":
                 across = ", y=(0, 10, 101)" if "3d" in self.name else ""
-                raise ValueError(f"{key}={value} is a number, and {key} is an array: sifaka.grid({value}, z=(0, 10, 101), x=(0, 10, 151){across}) is the same everywhere, and so is 0 * vp + {value} on the axes of vp")
+                raise ValueError(f"{key}={value} is a number, but {key} is an array: sifaka.grid({value}, z=(0, 10, 101), x=(0, 10, 151){across}) is the same everywhere, and so is 0 * vp + {value} on the axes of vp")
             return str(value)
         return self.file(key, value)
 
@@ -379,7 +379,7 @@ def run(program: str, *inputs: Any, progress: Progress = None, **parameters: Any
     """Runs a program and returns what it wrote to standard output.
 
     inputs: standard input (or, of programs that take a list of datasets, all of them). parameters: those of the program; an input may be a file name or an
-    array, and an output a file name or True; out= names a file for standard output, which is returned instead of its array. What a program says beside
+    array, and an output a file name or True; out= names a file for standard output, which is returned instead of its array. What a program says in addition to
     warnings is printed with verb=True, and the figures of a mesh unless judge=False; plan=True returns the plan. progress: True shows steps and rate, a function gets the numbers of steps done and of all.
 
     Returns a DataArray; a dict of them, "data" and the names of outputs that are True; a Picture; or text. Errors: ProgramError.

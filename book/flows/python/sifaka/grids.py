@@ -34,7 +34,7 @@ UNITS = {"x": ("degrees_east", "degree_east", "degrees_e"), "y": ("degrees_north
 # Units of speeds and densities that are not SI, without blanks, with the SI unit and the factor.
 OTHERS = {"km/s": ("m/s", 1000), "kms-1": ("m/s", 1000), "km.s-1": ("m/s", 1000), "g/cm3": ("kg/m3", 1000), "gcm-3": ("kg/m3", 1000),
           "g/cc": ("kg/m3", 1000), "g/cm^3": ("kg/m3", 1000), "g.cm-3": ("kg/m3", 1000), "gpa": ("Pa", 1e9)}
-# Endings of files in other formats than NetCDF.
+# Endings of files in formats other than NetCDF.
 FOREIGN = (".tif", ".tiff", ".asc", ".txt", ".csv", ".xyz", ".rsf", ".sgy", ".segy", ".su", ".png", ".jpg", ".jpeg", ".pdf", ".vtk", ".npy", ".npz")
 # WGS 84: semi-major axis in m, flattening.
 LONG, FLAT = 6378137.0, 1 / 298.257223563
@@ -57,14 +57,14 @@ def read(path: Path, name: Optional[str] = None, units: Optional[str] = None) ->
         return _netcdf(path, name, units)
     if start.lstrip().lower().startswith(b"ncols"):
         return _esri(path, units)
-    raise ValueError(f"{os.fspath(path)} is not a grid that can be read; allowed are GeoTIFF, NetCDF (CF, GMT) and ESRI's ASCII grids, which begin with ncols")
+    raise ValueError(f"{os.fspath(path)} is not a grid that can be read; it must be GeoTIFF, NetCDF (CF, GMT) or an ASCII grid of ESRI, which begins with ncols")
 
 
 def write(path: Path, data: xarray.DataArray) -> None:
     """Writes data with their axes, units and names as NetCDF by the CF conventions."""
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending in FOREIGN:
-        raise ValueError(f"{os.fspath(path)}: write() makes NetCDF, and {ending} is the ending of other files: choose .nc or .grd (gdal_translate of GDAL and xarray make others of it)")
+        raise ValueError(f"{os.fspath(path)}: write() makes NetCDF, but {ending} is the ending of other files: choose .nc or .grd (gdal_translate of GDAL and xarray make others of it)")
     made = data.astype("f4").rename(data.name or "data").copy()
     for name in made.dims:
         if name in made.coords and made[name].dtype.kind in "iuf":
@@ -129,7 +129,7 @@ def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None
     # Some maps count longitude from 0 to 360.
     turns = 360 * round((float(found.x.mean()) - middle) / 360)
     if abs(float(found.x.mean()) - turns - middle) > 30:
-        raise ValueError(f"zone={zone!r} is around longitude {middle}, and the map around {float(found.x.mean()):g}: its zone is {(own + 183) // 6 % 60 or 60}")
+        raise ValueError(f"zone={zone!r} is around longitude {middle}, but the map around {float(found.x.mean()):g}: its zone is {(own + 183) // 6 % 60 or 60}")
     if x is None or y is None:
         inner = _inside(found.x.values - turns, found.y.values, middle, foot)
         x, y = x or inner[0], y or inner[1]
@@ -176,14 +176,14 @@ def _sampled(found: xarray.DataArray, places: Tuple[np.ndarray, np.ndarray], axe
 
 
 def _between(name: str, axis: np.ndarray, wanted: np.ndarray, reach: bool) -> Tuple[np.ndarray, np.ndarray]:
-    """The indices of the samples before the wanted places, and the fractions of the interval behind them. Places beyond the ends are refused
+    """The indices of the samples before the wanted places, and the fractions of the interval after them. Places beyond the ends are refused
     (`reach`), or their fraction is NaN."""
     step = (axis[-1] - axis[0]) / (len(axis) - 1)
     at = (wanted - axis[0]) / step
     # A place slightly beyond the ends is due to rounding.
     beyond = (at < -1e-6) | (at > len(axis) - 1 + 1e-6)
     if reach and beyond.any():
-        raise ValueError(f"{name} of the grid goes from {wanted.min():g} to {wanted.max():g}, and the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
+        raise ValueError(f"{name} of the grid goes from {wanted.min():g} to {wanted.max():g}, but the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
     first = np.clip(np.floor(at), 0, len(axis) - 2).astype(int)
     return first, np.where(beyond, np.nan, np.clip(at - first, 0, 1))
 
@@ -262,7 +262,7 @@ def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, told: Optional[str], 
     cell = max((abs(axis[1] - axis[0]) for axis in (x, y) if len(axis) > 1), default=0.0)
     degrees = told == "degrees" or (not told and np.abs(x).max() <= 360 and np.abs(y).max() <= 90 and cell < 10)
     if degrees and not told and cell >= 1:
-        warnings.warn(f"{os.fspath(path)} does not say whether its axes are degrees or metres, and they are taken for degrees: units=\"m\" or units=\"degrees\" says it", stacklevel=4)
+        warnings.warn(f"{os.fspath(path)} does not say whether its axes are degrees or metres; they are taken for degrees: give units=\"m\" or units=\"degrees\"", stacklevel=4)
     units = {"x": "degrees_east", "y": "degrees_north"} if degrees else {"x": "m", "y": "m"}
     return _array(values.astype("f4"), {"y": y, "x": x}, units)
 

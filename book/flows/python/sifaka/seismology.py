@@ -73,7 +73,7 @@ def places(inventory: Any) -> Dict[str, Any]:
 def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0) -> Tuple[np.ndarray, List[str]]:
     """Points for rec= (x east, y north, z down from the height `ground`, in m) and names of the stations of an inventory."""
     if not isinstance(inventory, obspy.Inventory):
-        raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), and this is a {type(inventory).__name__}")
+        raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), but this is a {type(inventory).__name__}")
     found = places(inventory)
     for name, (latitude, longitude, *_) in found.items():
         away = np.hypot(*local(latitude, longitude, origin))
@@ -207,7 +207,7 @@ def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centr
     times t. Without it time 0 of the run is the origin time, with a warning where the run begins there.
     """
     if data.sizes.get("r") != len(names):
-        raise ValueError(f"the data have {data.sizes.get('r', 0)} receivers (dimension r), and there are {len(names)} names")
+        raise ValueError(f"the data have {data.sizes.get('r', 0)} receivers (dimension r), but {len(names)} names are given")
     found = data.assign_coords(station=("r", list(names)))
     event = None if event is None else one_event(event)
     if event is not None and centre is None and "t" in data.dims and float(data.t[0]) >= 0:
@@ -255,9 +255,9 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     if missing:
         pairs = dict(zip(others, missing))
         cure = f"rename them if they are traces, as in data.rename({pairs})" if pairs else f"{' and '.join(missing)} is missing"
-        raise ValueError(f"traces have the dimensions t, component and r, and these are {', '.join(map(str, data.dims))}: {cure}")
+        raise ValueError(f"traces have the dimensions t, component and r, but these are {', '.join(map(str, data.dims))}: {cure}")
     if others:
-        raise ValueError(f"traces have the dimensions t, component and r, and these have {', '.join(others)}, too: choose one by isel(), as in data.isel({{{others[0]!r}: 0}})")
+        raise ValueError(f"traces have the dimensions t, component and r, but these also have {', '.join(others)}: choose one by isel(), as in data.isel({{{others[0]!r}: 0}})")
     if "component" not in data.dims:
         if "component" not in data.coords:
             raise ValueError("the data have no component, so their channel is unknown: data.expand_dims(component=['z']) makes them vertical, positive downwards (x, y, pressure and so on likewise)")
@@ -340,7 +340,7 @@ def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
     found = [names[letter][0] for letter in letters if letter in names]
     if lacking or ("z" in found and set(found) & {"N", "E"}):
         cure = "orient=seismology.EAST_NORTH makes x and y of E and N" if {"N", "E"} & set(letters) else "orient= must name a component for each letter"
-        raise ValueError(f"the channels end in {', '.join(letters)}, and this orient= makes {', '.join(found + lacking)} of them: {cure}")
+        raise ValueError(f"the channels end in {', '.join(letters)}, but this orient= makes {', '.join(found + lacking)} of them: {cure}")
     order = sorted(range(len(found)), key=lambda k: (["z", "x", "y"] + found).index(found[k]))
     factors = xarray.DataArray(np.array([names[letters[k]][1] for k in order], "f4"), dims="component")
     return (data.isel(component=order) * factors).assign_coords(component=[found[k] for k in order]).assign_attrs(data.attrs)
@@ -355,7 +355,7 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
     the first sample, or the beginning of 1970 for traces of its first day, which to_stream makes of data without an origin time.
     """
     if not len(stream):
-        raise ValueError("the stream has no traces: look at what was read or selected")
+        raise ValueError("the stream has no traces: check what was read or selected")
     kinds = {(trace.stats.npts, round(trace.stats.delta, 7), trace.stats.starttime.ns // 1000) for trace in stream}
     if len(kinds) != 1:
         raise ValueError(f"the traces have {len(kinds)} different lengths, samplings or starts: stream.interpolate(rate, starttime=time, npts=count) of ObsPy puts all on the same times")
@@ -367,7 +367,7 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
         raise ValueError(f"{ids.count(twice)} of the {len(ids)} traces are {twice or 'without names'}, and data have one trace for each component of a station: stream.merge() of ObsPy joins pieces; SEG-Y files go through sfsegyread")
     other = next((trace.id for trace in stream if trace.stats.channel[1:2] in INSTRUMENTS.values()), None)
     if other and orient in (GRID, EAST_NORTH):
-        raise ValueError(f"{other} is no ground motion (J is rotation, S strain), which orient= assumes here: leave it out, or give one with your own signs")
+        raise ValueError(f"{other} is not ground motion (J is rotation, S strain), which orient= assumes here: leave it out, or give one with your own signs")
     names = list(dict.fromkeys(".".join(filter(None, trace.id.split(".")[:3])) for trace in stream))
     letters = sorted({trace.stats.channel[-1:] for trace in stream}, key="ZNE12".find)
     values = np.full((len(names), len(letters), count), np.nan, "f4")

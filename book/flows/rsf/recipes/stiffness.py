@@ -29,12 +29,12 @@ def _planes(cc, options, files):
 
 
 def iso2d(cc, vp, vs, ro, par):
-    """Isotropic, 2-D."""
+    """Writes the stiffness planes of an isotropic 2-D medium to the file `cc`."""
     return _planes(cc, "dim=2 sym=iso", dict(vp=vp, vs=vs, ro=ro))
 
 
 def iso3d(cc, vp, vs, ro, par):
-    """Isotropic, 3-D."""
+    """Writes the stiffness planes of an isotropic 3-D medium to the file `cc`."""
     return _planes(cc, "dim=3 sym=iso", dict(vp=vp, vs=vs, ro=ro))
 
 

@@ -1,4 +1,4 @@
-"""SConstructs for elastic modelling import this recipe and use nothing of it; using something tells what is missing."""
+"""SConstructs for elastic modelling import this recipe but use nothing of it; an error says what is missing if they do."""
 from rsf.recipes import absent
 
 __getattr__ = absent("wemig")

@@ -2,7 +2,7 @@
 
     python3 backwards.py MESH BASE > mesh.rsf
 
-BASE-regions.rsf, BASE-absorbing.rsf and BASE-free.rsf are written beside it; nodes and materials stay those of MESH.
+BASE-regions.rsf, BASE-absorbing.rsf and BASE-free.rsf are written next to it; nodes and materials stay those of MESH.
 """
 import array
 import os
@@ -11,7 +11,7 @@ import sys
 
 
 def integers(header):
-    """The text of a header, the number of integers in a record, and the integers behind it."""
+    """The text of a header, the number of integers in a record, and the integers after it."""
     with open(header, "rb") as file:
         text, _, inside = file.read().partition(b"\x0c\x0c\x04")
     text = text.decode(errors="replace")

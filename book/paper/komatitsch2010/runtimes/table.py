@@ -1,4 +1,4 @@
-"""Element-steps a second of boxes, by results-*.txt of this folder."""
+"""Element-steps per second of boxes, by results-*.txt of this folder."""
 import os
 import sys
 
@@ -6,7 +6,7 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 3, "flows", "pages"))
 import page_table
 
-HEAD = "| run | elements | on | million element-steps a second | a step |"
+HEAD = "| run | elements | on | million element-steps per second | time per step |"
 NAMES = {"cpu": "core", "gpu": "GPU"}
 
 

@@ -1,6 +1,6 @@
 """Table 2, measured again: python3 table.py prints it and fails where README.md has another; python3 table.py write puts it there.
 
-The numbers are those of results-cpu.txt and results-gpu.txt, beside the paper's. Runs of fewer than 1000 steps are drawn out to
+The numbers are those of results-cpu.txt and results-gpu.txt, next to the paper's. Runs of fewer than 1000 steps are drawn out to
 1000: the time of the steps grows, that of the files stays.
 """
 import os
