@@ -266,14 +266,14 @@ fn headers_that_contradict_each_other_are_told() {
     file(&[(3220, 8)]);
     let said = same(&bench, "odd.sgy", "");
     assert!(
-        said.contains("has 8 samples in a trace, but the first trace header 9"),
+        said.contains("has 8 samples per trace, but the first trace header 9"),
         "{said}"
     );
     // One trace header has another length.
     file(&[(3600 + 2 * size + 114, 100)]);
     let said = same(&bench, "odd.sgy", "");
     assert!(
-        said.contains("1 trace headers give another number of samples than the 9"),
+        said.contains("1 trace headers give a number of samples other than the 9"),
         "{said}"
     );
     assert!(said.contains("that of trace 3 with 100"), "{said}");

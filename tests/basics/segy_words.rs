@@ -292,7 +292,7 @@ fn numbers_of_samples_that_words_give() {
     for (line, word) in [
         (
             "sfsegyread tape=none.sgy",
-            "neither the binary header nor the first trace has the number of samples of a trace; give it by ns=",
+            "neither the binary header nor the first trace has the number of samples per trace; give it by ns=",
         ),
         (
             "sfsuread tape=none.su",

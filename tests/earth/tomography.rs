@@ -97,7 +97,7 @@ fn what_is_wrong_with_a_model_gets_a_sentence() {
         "material -1 is in the tomography file model/tomography_model.xyz, which is not there",
     );
     desk.put("model/tomography_model.xyz", model(|_| [2800.0, 0.0, 2300.0]));
-    refused("", "has vs=0 and material -1 is elastic");
+    refused("", "has vs=0, but material -1 is elastic");
     desk.put("model/tomography_model.xyz", model(|_| [2800.0, 1500.0, 2300.0]));
     desk.dataset("vp.rsf", "n1=1 n2=1 n3=1", &[2800.0]);
     refused("vp=vp.rsf", "vp= and tomography files both fill the mesh");

@@ -383,7 +383,7 @@ fn quality_factors_of_materials_attenuate() {
         low.code == 1
             && low
                 .err
-                .contains("quality factors are too low to have one mechanism a point"),
+                .contains("quality factors are too low to have one mechanism per point"),
         "{low:?}"
     );
 }

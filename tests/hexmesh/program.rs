@@ -260,7 +260,7 @@ fn memory_is_counted_before_a_mesh_is_made() {
     assert_eq!((run.code, run.err.lines().count()), (1, 1), "{}", run.err);
     assert!(
         run.err
-            .contains("9000000 elements need about 8.28 GB of memory and"),
+            .contains("9000000 elements need about 8.28 GB of memory, but"),
         "{}",
         run.err
     );

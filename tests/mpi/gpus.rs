@@ -66,12 +66,12 @@ fn a_rank_without_a_gpu_beside_one_with_is_told_once() {
         (
             [Driver::Fake, Driver::None],
             "",
-            ["rank 0 has a GPU and rank 1 has none", "device=cpu"],
+            ["rank 0 has a GPU but rank 1 has none", "device=cpu"],
         ),
         (
             [Driver::None, Driver::Fake],
             "",
-            ["rank 1 has a GPU and rank 0 has none", "device=cpu"],
+            ["rank 1 has a GPU but rank 0 has none", "device=cpu"],
         ),
         (
             [Driver::Fake, Driver::None],

@@ -193,7 +193,7 @@ fn what_cannot_be_had_is_refused() {
     refused(
         &desk,
         &format!("{line} error=1e-6 path=100"),
-        "asks for speeds within 1.0e-8, and single precision keeps 5e-7: give error=5.0e-5 or more",
+        "asks for speeds within 1.0e-8, but single precision keeps 5e-7: give error=5.0e-5 or more",
     );
     refused(
         &desk,
@@ -225,7 +225,7 @@ fn what_is_given_is_kept_and_judged() {
     assert_eq!(order(&run), 8, "{run:?}");
     for words in [
         "the best weights for these waves: after 20.0 shortest wavelengths",
-        "periods of space and 0 of time, 0.05 are allowed",
+        "periods of space and 0 of time; 0.05 are allowed",
         "exact time: the error of the time steps",
         "accuracy: with exact time dt=",
     ] {

@@ -321,7 +321,7 @@ fn a_plane_of_receivers_with_snapshots_is_its_first_line() {
     assert_eq!(run.code, 0, "{run:?}");
     assert!(
         run.err
-            .contains("rec= has 3 lines of receivers (n3=), sou= has one shot"),
+            .contains("rec= has 3 lines of receivers (n3=), but sou= has one shot"),
         "{run:?}"
     );
     desk.ran(&format!("{} > line.rsf", with(2, "sou1.rsf", "rec0.rsf", "")));

@@ -228,9 +228,9 @@ fn data_on_other_axes_are_not_taken_over() {
     desk.ran(&format!("{} > data.rsf", line("")));
     for (put, code, told) in [
         ("d3=0.00100000001", 0, "3 shots of 3 taken over"),
-        ("d3=0.00101", 1, "d3=0.00101 and the data of this run"),
-        ("o3=0.00052", 1, "o3=0.00052 d3=0.001 and the data of this run"),
-        ("d1=2", 1, "d1=2 and the data of this run"),
+        ("d3=0.00101", 1, "d3=0.00101, but the data of this run"),
+        ("o3=0.00052", 1, "o3=0.00052 d3=0.001, but the data of this run"),
+        ("d1=2", 1, "d1=2, but the data of this run"),
         ("o2=1", 1, "o2=1 d2="),
     ] {
         desk.ran(&format!("sfbasics put {put} < data.rsf > other.rsf"));
@@ -341,7 +341,7 @@ fn other_surveys_are_refused_in_short_sentences() {
             "other",
             "other inputs (qp=, qs=, the band of the sources): finished=",
         ),
-        ("twice", "twice.rsf has 6 shots and this survey 3: finished="),
+        ("twice", "twice.rsf has 6 shots, but this survey has 3: finished="),
     ] {
         let run = desk.sh(&format!(
             "{} > again.rsf",

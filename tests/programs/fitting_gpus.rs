@@ -142,7 +142,7 @@ fn shots_that_fit_a_gpu_are_counted() {
             // The message rounds to hundredths of a GB, and memory is allocated in pages of 2 MiB.
             let needed = number(&more.err, "which need ");
             assert!((0.06..0.075).contains(&needed), "{more:?}");
-            assert_eq!(number(&more.err, "GB of memory, and "), 0.06, "{more:?}");
+            assert_eq!(number(&more.err, "GB of memory, but "), 0.06, "{more:?}");
         }
     }
 }
@@ -240,7 +240,7 @@ fn gradients_on_meshes_take_what_is_told() {
     let asked = back.replace("device=gpu", "device=gpu memory=0.002");
     let found = run(&desk, (1, least + 450_000), &asked).expect("the fake was there a moment ago");
     assert_eq!(found.code, 1, "{found:?}");
-    let told = "memory=0.002 GB are asked for and the GPU has ";
+    let told = "memory=0.002 GB are asked for, but the GPU has ";
     let left = number(&found.err, told);
     assert!((left - 0.00045).abs() < 0.0001, "{found:?}");
     assert!(
@@ -291,7 +291,7 @@ fn the_gpu_with_the_least_memory_is_named() {
         let refused = refused.expect("the fake was there a moment ago");
         let told = format!("{named} has too little memory for its part of this run: ");
         assert!(
-            refused.code == 1 && refused.err.contains(&told) && refused.err.contains(", 0.02 GB are free; "),
+            refused.code == 1 && refused.err.contains(&told) && refused.err.contains(", but 0.02 GB are free; "),
             "{refused:?}"
         );
     }

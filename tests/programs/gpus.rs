@@ -218,7 +218,7 @@ fn memory_is_looked_at_before_it_is_taken() {
         &run,
         &[
             "GPU 0 Fake 0 (90) has too little memory for this run: 0.1",
-            "GB are needed with isotropic kernels, 0.10 GB are free",
+            "GB are needed with isotropic kernels, but 0.10 GB are free",
             "2 such GPUs hold it (ngpu=2)",
             "with its frame fits this one",
             "device=cpu",
@@ -268,7 +268,7 @@ fn a_model_too_wide_for_the_memory_is_refused_with_its_class() {
     assert_refused(
         &desk,
         &run,
-        &["needed with orthorhombic kernels, 0.13 GB are free"],
+        &["needed with orthorhombic kernels, but 0.13 GB are free"],
     );
 }
 

@@ -267,7 +267,7 @@ fn models_for_nodes_are_told_on_a_staggered_grid() {
 fn models_whose_labels_say_x_first_are_told() {
     let desk = velocity_stress::desk(2);
     let line = velocity_stress::line(2);
-    let told = "warning: vp=turned.rsf has label1=X label2=Depth, and its axes are taken as z, x";
+    let told = "warning: vp=turned.rsf has label1=X label2=Depth, but its axes are taken as z, x";
     desk.ran("sfbasics put label1=X label2=Depth < vp.rsf > turned.rsf");
     for (model, wanted) in [("vp.rsf", false), ("turned.rsf", true)] {
         let run = desk.sh(&format!(
@@ -290,7 +290,7 @@ fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
     let run = desk.sh(&format!(
         "{run} layers=layers.txt {grid} cmt=CMT rec=recs.rsf > no.rsf"
     ));
-    let told = "rec= has 2 shots (n3=) and cmt= is one: give the receivers of one shot, or";
+    let told = "rec= has 2 shots (n3=), but cmt= is one: give the receivers of one shot, or";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
 
@@ -307,6 +307,6 @@ fn station_xml_without_stations_is_told() {
     let run = desk.sh(&format!(
         "{run} layers=layers.txt {grid} utm=33 cmt=CMT stations=none.xml > no.rsf"
     ));
-    let told = "it has no <Network> with a <Station>: it is no StationXML file with stations";
+    let told = "it has no <Network> with a <Station>: it is not a StationXML file with stations";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }

@@ -20,7 +20,7 @@ fn memory_is_looked_at_before_it_is_taken() {
         &run,
         &[
             "GPU 0 Fake 0 (90) has too little memory for this run: 0.0",
-            "GB are needed, 0.04 GB are free",
+            "GB are needed, but 0.04 GB are free",
             "device=cpu",
         ],
     );

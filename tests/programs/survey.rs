@@ -418,7 +418,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
             && run.err.contains("shot 2 of 3 failed, its traces are zero: ")
             && run
                 .err
-                .contains("1 shot of 2 failed, the traces of it are zero: 2"),
+                .contains("1 shot of 2 failed; the traces of it are zero: 2"),
         "{run:?}"
     );
     assert!(desk.read("picked.rsf") == data[n..]);

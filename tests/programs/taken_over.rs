@@ -129,14 +129,14 @@ fn several_shots_that_fail_are_listed() {
         desk.sh(&format!("{line} > data.rsf"))
     };
     for (words, told) in [
-        ("", "3 shots of 3 failed, the traces of them are zero: 1, 2, 3"),
+        ("", "3 shots of 3 failed; the traces of them are zero: 1, 2, 3"),
         (
             "shots=2-3",
-            "2 shots of 2 failed, the traces of them are zero: 2, 3",
+            "2 shots of 2 failed; the traces of them are zero: 2, 3",
         ),
         (
             "shots=1,3 groups=2",
-            "2 shots of 2 failed, the traces of them are zero: 1, 3",
+            "2 shots of 2 failed; the traces of them are zero: 1, 3",
         ),
     ] {
         let run = wild(words);

@@ -7,7 +7,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.p
 import page_table
 
 HEAD = "| offset | picked peak | with vp | with vnmo | with eta | picked minus eta |"
-OFFSETS = (0.0, 0.5, 1.0, 1.5, 2.2)  # km, every 0.02 a receiver
+OFFSETS = (0.0, 0.5, 1.0, 1.5, 2.2)  # km, one receiver every 0.02
 STEP, AROUND = 0.002, 25  # s, and samples on either side of the third curve among which a peak is picked
 
 

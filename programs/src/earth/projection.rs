@@ -37,7 +37,7 @@ impl Projection {
         }
         if (map.to_meter() - 1.0).abs() > 1e-12 {
             bail!(
-                "{name} counts in units of {} m, and meshes are in metres: give the code of a projection in metres",
+                "{name} counts in units of {} m, but meshes are in metres: give the code of a projection in metres",
                 map.to_meter()
             );
         }

@@ -56,7 +56,7 @@ impl Table {
             }
             if has_decimal_commas(line) {
                 bail!(
-                    "line {number} is `{line}`; it has 4 or 6 numbers where commas are decimal ones, and here commas separate columns: write a point in their place, as in 2.5"
+                    "line {number} is `{line}`; it has 4 or 6 numbers where commas are decimal ones, but here commas separate columns: write a point in their place, as in 2.5"
                 );
             }
             let words = line.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());

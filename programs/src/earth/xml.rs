@@ -230,7 +230,7 @@ pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
         }
     }
     if found.is_empty() {
-        bail!("it has no <Network> with a <Station>: it is no StationXML file with stations");
+        bail!("it has no <Network> with a <Station>: it is not a StationXML file with stations");
     }
     Ok(found)
 }

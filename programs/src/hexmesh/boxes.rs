@@ -29,7 +29,7 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     if thickness > 0.0 {
         if !doubling.is_empty() {
             bail!(
-                "cpml= and doubling= are given together, and elements that double are slanted, which perfectly matched layers do not take: leave out doubling=, or take sponge= of the modelling programs in place of cpml="
+                "cpml= and doubling= are given together, but elements that double are slanted, which perfectly matched layers do not take: leave out doubling=, or take sponge= of the modelling programs in place of cpml="
             );
         }
         shape.add_frame(thickness, &absorb)?;

@@ -56,7 +56,7 @@ pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) ->
             false => "",
         };
         bail!(
-            "{words} of memory and {} are free: use fewer and larger elements ({:.0} fit), or a machine with more memory{judge}",
+            "{words} of memory, but {} are free: use fewer and larger elements ({:.0} fit), or a machine with more memory{judge}",
             gigabytes(free),
             elements as f64 * free / needed
         );

@@ -70,7 +70,7 @@ impl Shells {
         if let Some(layers) = &wish.layers {
             if layers.len() + 1 != radii.len() {
                 bail!(
-                    "layers= has {} numbers; the model has {} layers between the radii {} m, give the rows of each from the bottom up",
+                    "layers= has {} numbers; the model has {} layers between the radii {} m; give the rows of each from the bottom up",
                     layers.len(),
                     radii.len() - 1,
                     radii.iter().map(f64::to_string).collect::<Vec<_>>().join(", ")

@@ -171,7 +171,7 @@ impl Fine {
             };
             let density = self.density[cell];
             if !(density.is_finite() && density > 0.0) {
-                bail!("{}: den= is {density}, density must be positive", there());
+                bail!("{}: den= is {density}; density must be positive", there());
             }
             let mut values = [0.0; 21];
             for (value, plane) in values.iter_mut().zip(&self.stiffness) {

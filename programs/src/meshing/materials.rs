@@ -50,7 +50,7 @@ pub(super) fn open_tomography(table: &mut [Row], numbers: &[i64], (shown, open):
         let [vp, vs, density] = model.least();
         if *domain == 2 && vs <= 0.0 {
             bail!(
-                "{} has vs={vs} and material {} is elastic: it must be above zero at all nodes",
+                "{} has vs={vs}, but material {} is elastic: it must be above zero at all nodes",
                 model.name,
                 row.number
             );

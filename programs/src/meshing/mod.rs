@@ -160,7 +160,7 @@ fn mirrored(ndim: usize, per_element: usize) -> Vec<usize> {
 pub fn countable(what: &str, elements: u128) -> Result<usize> {
     if elements > u128::from(MOST_ELEMENTS) {
         bail!(
-            "{what} has {elements} elements, at most {MOST_ELEMENTS} can be counted; use fewer and larger elements"
+            "{what} has {elements} elements, but at most {MOST_ELEMENTS} can be counted; use fewer and larger elements"
         );
     }
     Ok(elements as usize)

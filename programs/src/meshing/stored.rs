@@ -97,7 +97,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     };
     if of_elements != ndim {
         bail!(
-            "{} has elements of {per_element} nodes, as meshes in {of_elements} dimensions have, and {} has places in {ndim}: they belong to \
+            "{} has elements of {per_element} nodes, as meshes in {of_elements} dimensions have, but {} has places in {ndim}: they belong to \
 different meshes. sfhexmesh names the files that belong to a mesh after it, or as base= says",
             elements.name(),
             nodes.name()

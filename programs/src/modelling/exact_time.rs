@@ -271,7 +271,7 @@ impl ExactTime {
         let onset = beginning(given, first);
         ensure!(
             onset <= AT_REST * largest,
-            "tdc=y: {name} begins with {:.0} % of its largest value, and exact time needs histories that begin at rest: delay it, or say tdc=n",
+            "tdc=y: {name} begins with {:.0} % of its largest value, but exact time needs histories that begin at rest: delay it, or say tdc=n",
             100.0 * onset / largest
         );
         let squares = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>();
@@ -279,7 +279,7 @@ impl ExactTime {
         let lost = squares(&mut given.iter().zip(back).map(|(a, b)| a - b));
         ensure!(
             lost <= LOST * LOST * all,
-            "tdc=y: {:.1} % of {name} lies above {:.4} Hz, 1/(pi dt), the highest frequency that time steps of {} s have: give a smoother history or a smaller time step, or say tdc=n",
+            "tdc=y: {:.1} % of {name} lies above {:.4} Hz, 1/(pi dt), the highest frequency that time steps of {} s can represent: give a smoother history or a smaller time step, or say tdc=n",
             100.0 * (lost / all).sqrt(),
             1.0 / (PI * self.dt),
             self.dt as f32

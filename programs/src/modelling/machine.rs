@@ -332,7 +332,7 @@ fn all_or_none(on_gpus: &[bool], world: &World) -> anyhow::Result<()> {
     let place = |on: bool| on_gpus.iter().position(|&found| found == on);
     world.agree(match (place(true), place(false)) {
         (Some(with), Some(without)) => Err(anyhow!(
-            "rank {with} has a GPU and rank {without} has none: all ranks need one (device=gpu says what is missing), or none (device=cpu)"
+            "rank {with} has a GPU but rank {without} has none: all ranks need one (device=gpu says what is missing), or none (device=cpu)"
         )),
         _ => Ok(()),
     })
@@ -405,7 +405,7 @@ fn first(
         let apart = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() && found.len() == count;
         if !apart {
             bail!(
-                "{ranks} ranks of this host ask for ngpu={count} GPUs each, but there are {} ({}); start fewer ranks, name GPUs by gpu=, several ranks may share one, or set CUDA_VISIBLE_DEVICES for each rank",
+                "{ranks} ranks of this host ask for ngpu={count} GPUs each, but there are {} ({}); start fewer ranks, name GPUs by gpu= (several ranks may share one), or set CUDA_VISIBLE_DEVICES for each rank",
                 found.len(),
                 numbers(found)
             );

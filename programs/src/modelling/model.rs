@@ -97,11 +97,11 @@ fn other_dimensions(file: &Input, ndim: usize) -> anyhow::Result<()> {
     let lengths = lengths.join(", ");
     match ndim {
         2 if axes == 3 => bail!(
-            "{name} has three axes ({lengths}), and a 2-D program takes z and x: {} runs models of z, x and y, and sfwindow n3=1 f3=0 takes one plane",
+            "{name} has three axes ({lengths}), but a 2-D program takes z and x: {} runs models of z, x and y, and sfwindow n3=1 f3=0 takes one plane",
             of_dimensions(3)
         ),
         3 if axes == 2 => bail!(
-            "{name} has two axes ({lengths}), and a 3-D program takes z, x and y: {} runs models of z and x, and sfspray axis=3 n={} o={} d={} repeats every plane along y",
+            "{name} has two axes ({lengths}), but a 3-D program takes z, x and y: {} runs models of z and x, and sfspray axis=3 n={} o={} d={} repeats every plane along y",
             of_dimensions(2),
             file.axis(2).n,
             file.axis(2).o,

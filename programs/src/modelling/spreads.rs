@@ -86,7 +86,7 @@ impl Spreads {
             return Ok(());
         }
         job.warn(&format!(
-            "rec= has {lines} lines of receivers (n3=), sou= has one shot and snap=y goes with one: the first line is recorded, as in \
+            "rec= has {lines} lines of receivers (n3=), but sou= has one shot and snap=y goes with one: the first line is recorded, as in \
 Madagascar (shots=2 takes the second)"
         ));
         self.receivers.truncate(1);

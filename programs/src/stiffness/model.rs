@@ -361,7 +361,7 @@ fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
     let cells = grid.axes.iter().map(|a| a.n as f64).product::<f64>();
     if cells > MOST_CELLS {
         bail!(
-            "{cells:e} cells in {}: at most {MOST_CELLS:e} are possible, check n1=, n2=, n3=",
+            "{cells:e} cells in {}: at most {MOST_CELLS:e} are possible; check n1=, n2=, n3=",
             grid.name
         );
     }

@@ -69,7 +69,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         Ok(job.int_opt(key)? == Some(1))
     })?;
     if !(1..=MAX_AXES).any(|i| job.given(&format!("rect{i}"))) {
-        job.warn("no rect# is given, and nothing is smoothed: rect1=10 takes a triangle of half width 10 samples on axis 1");
+        job.warn("no rect# is given, so nothing is smoothed: rect1=10 takes a triangle of half width 10 samples on axis 1");
     }
     let (repeat, adjoint) = (job.int("repeat")? as usize, job.flag("adj")?);
     let (mut filters, mut stride, mut group) = (Vec::new(), 1, 1);

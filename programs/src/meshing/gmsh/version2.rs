@@ -89,7 +89,7 @@ pub(super) fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()>
         };
         if head.follow == 0 || head.follow > total - found {
             return Err(numbers.scanner.wrong(format!(
-                "{} elements of type {} follow, and $Elements has {} more",
+                "{} elements of type {} follow, but $Elements has {} more",
                 head.follow,
                 head.kind,
                 total - found

@@ -79,7 +79,7 @@ impl<'a> MemoryCheck<'a> {
                     "this run"
                 };
                 return Ok(Some(format!(
-                    "{name} has too little memory for {share}: {:.2} GB are needed with {class} kernels, {:.2} GB are free; {}",
+                    "{name} has too little memory for {share}: {:.2} GB are needed with {class} kernels, but {:.2} GB are free; {}",
                     needed as f64 / 1e9,
                     free as f64 / 1e9,
                     ways_out(self.run, self.slabs.len(), class, free)

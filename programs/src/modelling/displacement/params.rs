@@ -42,7 +42,7 @@ Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is 
 holds the displacement one step after the wavelet sample of the same number. With opot=y the output is divergence and curl \
 instead of displacement: div, curl in 2-D; in 3-D div, x, y, z in the data and div, z, x, y in the snapshots.\n\n\
 Long time steps make waves arrive early. tdc=y changes the wavelet before the run and the records after it so that they have \
-exact time at any stable step, except for the effect of the absorbing frame, which acts once a step. The wavelet must begin at rest and \
+exact time at any stable step, except for the effect of the absorbing frame, which acts once per step. The wavelet must begin at rest and \
 have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, which takes a few steps more; snapshots keep \
 the clock of the steps, as their header says. plan=y and the last line of verb=y give the error of the time step.
 

@@ -40,7 +40,7 @@ pub fn tell(job: &Job, files: &[&Input], ndim: usize) {
             };
             let wanted = ["z", "x", "y"].map(String::from);
             job.warn(&format!(
-                "{} has {}, and its axes are taken as {}, z downwards: sftransp turns the model; if the labels are wrong, sfput {} sets them",
+                "{} has {}, but its axes are taken as {}, z downwards: sftransp turns the model; if the labels are wrong, sfput {} sets them",
                 file.name(),
                 numbered(&labels),
                 wanted[..ndim].join(", "),

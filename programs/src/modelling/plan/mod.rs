@@ -251,7 +251,7 @@ pub fn check_host(
         };
         let words = |needed: f64| {
             format!(
-                "{who} {:.2} GB of memory and {:.2} GB are free",
+                "{who} {:.2} GB of memory, but {:.2} GB are free",
                 needed / 1e9,
                 free / 1e9
             )

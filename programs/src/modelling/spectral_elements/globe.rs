@@ -232,7 +232,7 @@ pub fn fill<const D: usize>(
             let fluid = matches!(rocks.media[*region as usize].law, Law::Fluid(_));
             if fluid != (matter.vsv == 0.0) {
                 bail!(
-                    "element {element} at a radius of {inside} m is {} in materials= and {} in model={word}: its faces must keep to the model's fluids (sfhexmesh sphere=y model=)",
+                    "element {element} at a radius of {inside} m is {} in materials= but {} in model={word}: its faces must keep to the model's fluids (sfhexmesh sphere=y model=)",
                     if fluid { "fluid" } else { "solid" },
                     if fluid { "solid" } else { "fluid" }
                 );

@@ -101,7 +101,7 @@ pub fn read<const D: usize>(
     }
     if let (Some(_), Some(_)) = (&tables, &model) {
         bail!(
-            "ccc= with a row a region and grids both fill the mesh: give ccc= on the grid, too, or leave out one of them"
+            "ccc= with one row per region and grids both fill the mesh: give ccc= on the grid, too, or leave out one of them"
         );
     }
     let relaxations = match laws {
@@ -188,7 +188,7 @@ fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) 
         .fold(0.0, f64::max);
     if most >= MOST_COARSE {
         bail!(
-            "qmech=coarse: where a point has a mechanism, it takes {:.0} % of the modulus, and at most {:.0} % are right: quality factors are too low to have one mechanism a point; qmech=3 has all three at each",
+            "qmech=coarse: where a point has a mechanism, it takes {:.0} % of the modulus, and at most {:.0} % are right: quality factors are too low to have one mechanism per point; qmech=3 has all three at each",
             100.0 * most,
             100.0 * MOST_COARSE
         );
@@ -266,7 +266,7 @@ fn constants(row: &[f64], region: usize) -> anyhow::Result<[[f64; 6]; 6]> {
     }
     if let Some(row) = not_definite::<3>(&table) {
         bail!(
-            "ccc=: the constants of region {region} are not positive definite (row {row}): no rock is like that; check the order c11 c12 c13 ... c66 and at the unit, Pa"
+            "ccc=: the constants of region {region} are not positive definite (row {row}): no rock is like that; check the order c11 c12 c13 ... c66 and the unit, Pa"
         );
     }
     Ok(table)

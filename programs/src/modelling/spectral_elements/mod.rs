@@ -353,7 +353,7 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
     };
     if raw.ndim != D {
         bail!(
-            "the mesh has {} dimensions ({}), and {} runs meshes of {D} ({}): {} runs this one",
+            "the mesh has {} dimensions ({}), but {} runs meshes of {D} ({}): {} runs this one",
             raw.ndim,
             ["x, z", "x, y, z"][raw.ndim - 2],
             job.program(),

@@ -46,7 +46,7 @@ impl Several {
         of_data(job)?;
         let Some((_, What::At(first), words)) = vectors().find(|(word, ..)| *word == data) else {
             bail!(
-                "{second}= goes with data=displacement, velocity or acceleration, and data={data}: record {data} by a run of its own"
+                "{second}= goes with data=displacement, velocity or acceleration, but data={data}: record {data} by a run of its own"
             );
         };
         if let Some(word) = ["pgv", "pgd", "pga"].into_iter().find(|word| job.given(word)) {

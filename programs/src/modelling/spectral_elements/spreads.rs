@@ -27,7 +27,7 @@ pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result
         .map_or((String::new(), 1), |rec| (rec.name(), rec.axis(3).n));
     if sou.is_none() && shots > 1 {
         bail!(
-            "{name} has {shots} shots (n3=) and {}= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech=",
+            "{name} has {shots} shots (n3=), but {}= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech=",
             quakes::word(job)
         );
     }

@@ -193,7 +193,7 @@ fn held(input: &Input, quantity: &DataFile, spreads: &Spreads) -> anyhow::Result
         let own = input.axis(i);
         ensure!(
             own.n == axis.n && near(own.d, axis.d, axis.d) && near(own.o, axis.o, axis.d),
-            "{name} has n{i}={} o{i}={} d{i}={} and the {} of this run n{i}={} o{i}={} d{i}={}: {TAKES}",
+            "{name} has n{i}={} o{i}={} d{i}={}, but the {} of this run n{i}={} o{i}={} d{i}={}: {TAKES}",
             own.n,
             own.o,
             own.d,
@@ -216,7 +216,7 @@ fn held(input: &Input, quantity: &DataFile, spreads: &Spreads) -> anyhow::Result
     let whole = spreads.picks.whole();
     ensure!(
         held <= whole,
-        "{name} has {held} shots and this survey {whole}: {TAKES}"
+        "{name} has {held} shots, but this survey has {whole}: {TAKES}"
     );
     for place in &mut places {
         *place = place.filter(|place| *place < held);

@@ -158,7 +158,7 @@ impl<'a> Ledger<'a> {
             }
             0 => {}
             count => bail!(
-                "{} of {shots} failed, the traces of {} are zero: {}",
+                "{} of {shots} failed; the traces of {} are zero: {}",
                 counted(count, "shot"),
                 if count == 1 { "it" } else { "them" },
                 self.failed.join(", ")

@@ -153,7 +153,7 @@ impl Accuracy {
             Family::Chosen(_) => "the best weights for these waves",
         };
         let mut lines = vec![format!(
-            "accuracy: order {} with {family}: after {:.1} shortest wavelengths phases are wrong by at most {} periods of space and {} of time, {} are allowed (error=); interfaces and free surfaces add errors of their own",
+            "accuracy: order {} with {family}: after {:.1} shortest wavelengths phases are wrong by at most {} periods of space and {} of time; {} are allowed (error=); interfaces and free surfaces add errors of their own",
             shot.order,
             chosen.path,
             periods(chosen.space),
@@ -213,7 +213,7 @@ pub fn choose(
     let allowed = asked.error / path;
     ensure!(
         allowed >= LEAST,
-        "error={} over {path:.1} shortest wavelengths asks for speeds within {allowed:.1e}, and single precision keeps {LEAST:.0e}: give error={:.1e} or more, or a shorter path=",
+        "error={} over {path:.1} shortest wavelengths asks for speeds within {allowed:.1e}, but single precision keeps {LEAST:.0e}: give error={:.1e} or more, or a shorter path=",
         asked.error,
         up(LEAST * path, 2)
     );

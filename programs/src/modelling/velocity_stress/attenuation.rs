@@ -109,7 +109,7 @@ pub fn fits(job: &Job, cells: usize) -> anyhow::Result<bool> {
         return Ok(false);
     }
     bail!(
-        "the quality factors of {cells} cells alone need {:.2} GB of memory and {:.2} GB are free: it was not started; plan=y says what the run needs and what would fit",
+        "the quality factors of {cells} cells alone need {:.2} GB of memory, but {:.2} GB are free: it was not started; plan=y says what the run needs and what would fit",
         needed / 1e9,
         free / 1e9
     );

@@ -68,7 +68,7 @@ pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Re
             let most = fit(asked);
             ensure!(
                 most == asked,
-                "groups= asks for {asked} shots at a time on {name}, which need {:.2} GB of memory, and {:.2} GB are free: at most {most} of them fit",
+                "groups= asks for {asked} shots at a time on {name}, which need {:.2} GB of memory, but {:.2} GB are free: at most {most} of them fit",
                 bytes(asked) as f64 / 1e9,
                 free as f64 / 1e9
             );
@@ -105,7 +105,7 @@ pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result
             None => String::new(),
         };
         return Ok(Some(format!(
-            "{name} has too little memory for {}: {:.2} GB are needed, {:.2} GB are free; {more}device=cpu runs in the memory of the host",
+            "{name} has too little memory for {}: {:.2} GB are needed, but {:.2} GB are free; {more}device=cpu runs in the memory of the host",
             if gpus.len() > 1 {
                 "its part of this run"
             } else {

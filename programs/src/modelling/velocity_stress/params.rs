@@ -43,7 +43,7 @@ centroid times, and series= by samples that keep their own times. Records at sta
 these files.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
-after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
+after the other in the same model, which is read once (on GPUs once per shot), with the same mechanisms and histories, and the \
 data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold only these, in the \
 order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the \
 exit code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \

@@ -133,7 +133,7 @@ impl Places {
         let shots = rec.as_ref().map_or(1, |rec| rec.axis(3).n);
         if sou.is_none() && shots > 1 {
             bail!(
-                "rec= has {shots} shots (n3=) and {}= is one: give the receivers of one shot, or the positions of several sources by sou= and their moments by mech=",
+                "rec= has {shots} shots (n3=), but {}= is one: give the receivers of one shot, or the positions of several sources by sou= and their moments by mech=",
                 quakes::word(job)
             );
         }

@@ -152,7 +152,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         let [low, high, reference] =
             [losses.band[0], losses.band[1], losses.reference].map(|f| f * run.timing.relaxation());
         job.say(&format!(
-            "Q constant from {low:.4} to {high:.4} Hz by {}, speeds of the model hold at {:.4} Hz",
+            "Q constant from {low:.4} to {high:.4} Hz by {}; speeds of the model hold at {:.4} Hz",
             match losses.mechanisms {
                 Mechanisms::Everywhere(n) => counted(n, "mechanism"),
                 Mechanisms::Coarse => "coarse-grained mechanisms".into(),

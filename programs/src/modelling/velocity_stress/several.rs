@@ -107,7 +107,7 @@ impl Several {
             let (highest, kept) = (clock.timing.band.max, 0.5 / step);
             if 3.0 * kept < highest {
                 job.warn(&format!(
-                    "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), and those of the sources reach to {highest:.4} Hz: most of the signal is filtered out; dtout={:.1e} keeps all of it",
+                    "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), but those of the sources reach to {highest:.4} Hz: most of the signal is filtered out; dtout={:.1e} keeps all of it",
                     0.5 / highest
                 ));
             }

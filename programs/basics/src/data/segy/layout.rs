@@ -177,7 +177,7 @@ pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
     }
     ensure!(
         layout.samples > 0,
-        "{}: neither the binary header nor the first trace has the number of samples of a trace; give it by ns=",
+        "{}: neither the binary header nor the first trace has the number of samples per trace; give it by ns=",
         tape.name
     );
     Ok(layout)
@@ -253,7 +253,7 @@ fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) 
         layout.samples = told;
     } else if told > 0 && !job.given("ns") {
         job.warn(&format!(
-            "the binary header has {told} samples in a trace, but the first trace header {samples}: {samples} are used, because the file \
+            "the binary header has {told} samples per trace, but the first trace header {samples}: {samples} are used, because the file \
             holds a whole number of such traces"
         ));
     }

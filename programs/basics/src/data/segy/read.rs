@@ -385,7 +385,7 @@ impl Others {
         let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
-                "{count} trace headers give another number of samples than the {} with which all traces are read, the first \
+                "{count} trace headers give a number of samples other than the {} with which all traces are read, the first \
 that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= sets the number for all)",
                 layout.samples, first.0, first.1
             ));

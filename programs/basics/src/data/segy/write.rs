@@ -179,7 +179,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     told(tape.flush())?;
     if corrected > 0 {
         job.warn(&format!(
-            "{corrected} trace headers had another ns or dt than the data ({} samples, {} microseconds): they were corrected",
+            "{corrected} trace headers had an ns or dt other than those of the data ({} samples, {} microseconds): they were corrected",
             common.samples, common.exact
         ));
     }

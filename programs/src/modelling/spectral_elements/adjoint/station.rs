@@ -101,7 +101,7 @@ impl<const D: usize> Station<D> {
     ) -> anyhow::Result<Self> {
         ensure!(
             machine.asked.is_none_or(|shots| shots <= 1),
-            "groups= asks for {} shots at a time on a GPU, and shots on meshes run there one at a time: ask for as many groups as there are GPUs, or leave out groups=",
+            "groups= asks for {} shots at a time on a GPU, but shots on meshes run there one at a time: ask for as many groups as there are GPUs, or leave out groups=",
             machine.asked.unwrap_or(1)
         );
         let (bytes, name) = free(&device)?;
@@ -127,7 +127,7 @@ impl<const D: usize> Station<D> {
                 let left = adjoint.free_bytes()? as f64;
                 ensure!(
                     asked * GIGA <= left,
-                    "memory={asked} GB are asked for and the GPU has {} left for the stored wavefield: ask for less, or leave out memory=",
+                    "memory={asked} GB are asked for, but the GPU has {} left for the stored wavefield: ask for less, or leave out memory=",
                     gigabytes(left)
                 );
                 asked * GIGA

@@ -189,7 +189,7 @@ impl Compared {
         for key in ["source", "damp"] {
             ensure!(
                 estimate || !job.given(key),
-                "{key}= goes with wavelet=estimate, and here the time function is what stf= or series= say: leave {key}= out"
+                "{key}= goes with wavelet=estimate, but here the time function is what stf= or series= say: leave {key}= out"
             );
         }
         Ok(Self {

@@ -118,7 +118,7 @@ impl ReverseSweep {
         };
         ensure!(
             room.store == 0 || on_gpu.is_none(),
-            "disk= keeps checkpoints of runs on the CPU, and those of a GPU go to the memory of the host: leave out disk=, or run with device=cpu"
+            "disk= keeps checkpoints of runs on the CPU, but those of a GPU go to the memory of the host: leave out disk=, or run with device=cpu"
         );
         let keep = job.choice("keep")?;
         let sizes = match images {
@@ -317,7 +317,7 @@ fn memory(
     let asked = given.map(|gigabytes| gigabytes * GIGA / all as f64);
     let allowed = match (asked, room) {
         (Some(asked), Some(room)) if asked > room as f64 => bail!(
-            "memory={} GB are asked for and the GPU has {} left for the reverse sweep: ask for less, or leave out memory=",
+            "memory={} GB are asked for, but the GPU has {} left for the reverse sweep: ask for less, or leave out memory=",
             given.unwrap_or_default(),
             gigabytes((all * room) as f64)
         ),
