@@ -222,7 +222,10 @@ fn headers_are_made_where_there_are_none() {
     let own = "C 1 A LINE OF THE USUAL FILE";
     bench.put("header", format!("{own:3200}"));
     let said = bench.sh("sfsegywrite < w.rsf tape=w.sgy tfile=t.rsf").err;
-    assert!(said.contains("3 trace headers had an ns or dt other than"), "{said}");
+    assert!(
+        said.contains("3 trace headers had an ns or dt other than"),
+        "{said}"
+    );
     bench.run("sfsegyread tape=w.sgy tfile=t.rsf hfile=h > e.rsf");
     assert!(bench.bytes("h").starts_with(own.as_bytes()));
     assert_eq!(bench.lengths("e.rsf", 2), [2, 3]);

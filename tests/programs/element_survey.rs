@@ -266,7 +266,10 @@ fn earthquakes_and_stations() {
     desk.ran(&format!("{words} rec=rec0.rsf > one.rsf"));
     let run = desk.sh(&format!("{words} rec=recs.rsf > data.rsf"));
     assert!(
-        run.code == 1 && run.err.contains("rec=recs.rsf has 3 shots (n3=), but cmt= is one"),
+        run.code == 1
+            && run
+                .err
+                .contains("rec=recs.rsf has 3 shots (n3=), but cmt= is one"),
         "{run:?}"
     );
 }

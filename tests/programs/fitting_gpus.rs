@@ -291,7 +291,9 @@ fn the_gpu_with_the_least_memory_is_named() {
         let refused = refused.expect("the fake was there a moment ago");
         let told = format!("{named} has too little memory for its part of this run: ");
         assert!(
-            refused.code == 1 && refused.err.contains(&told) && refused.err.contains(", but 0.02 GB are free; "),
+            refused.code == 1
+                && refused.err.contains(&told)
+                && refused.err.contains(", but 0.02 GB are free; "),
             "{refused:?}"
         );
     }
