@@ -240,7 +240,7 @@ fn axes_that_are_not_there_are_told() {
         ),
         ("sfsmooth rect1=2 rect3=1 < d.rsf", none),
         ("sfsmooth rect1=2 rect3=2 < flat.rsf", none),
-        ("sfsmooth < d.rsf", "no rect# is given, and nothing is smoothed"),
+        ("sfsmooth < d.rsf", "no rect# is given, so nothing is smoothed"),
         ("sfsmooth rect1=1 < d.rsf", none),
         (
             "sfreverse which=4 < d.rsf",

@@ -224,7 +224,7 @@ const MESHES: &str = "
 {mesh} surfaces=5000,0 layers=2 nx=1000 xmin=1000 xmax=1002 > x.rsf
 1 elements would be 0.002 wide and 2.5e+03 high: x, y and z have one unit, metres
 {mesh} {box} cpml=50 absorb=none > x.rsf
-1 cpml= adds layers outside of sides that absorb, and absorb= has none
+1 cpml= adds layers outside of sides that absorb, but absorb= has none
 {mesh} {box} cpml=50 doubling=1 > x.rsf
 1 cpml= and doubling= are given together
 {mesh} surfaces=400,map.rsf layers=4 nx=4 xmin=0 xmax=400 cpml=50 absorb=top > x.rsf
