@@ -1,7 +1,7 @@
 """Reference solutions of the cases: spectra at complex frequencies, and seismograms at any times.
 
 Displacements are sums over frequencies w = 2 pi k/period - i damping, with exp(i w t): what comes after the period returns
-weaker by exp(-damping period) (Bouchon 1981). Here are the closed forms of homogeneous rock; layered.py has the others. Numpy alone.
+weaker by exp(-damping period) (Bouchon 1981). Here are the closed forms of homogeneous rock; layered.py has the others. Only numpy is needed.
 """
 import math
 

@@ -151,7 +151,7 @@ class Runs(Scratch):
         with self.assertRaisesRegex(ValueError, r"den=2200 is a number, but den is an array: .* 0 \* vp \+ 2200 on the axes of vp"):
             sifaka.run("sfvsfd2d-gpu", **dict(words, den=2200))
         self.assertEqual(sifaka.run("sfvsfd2d-gpu", **dict(words, qp=50, qs=30)).shape, data.shape)
-        with self.assertRaisesRegex(ValueError, r"vp has the dimensions range, depth, and those of a model are z, x and in 3-D y: rename them, as in vp.rename\(depth='z', distance='x'\)"):
+        with self.assertRaisesRegex(ValueError, r"vp has the dimensions range, depth, but those of a model are z, x and in 3-D y: rename them, as in vp.rename\(depth='z', distance='x'\)"):
             sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vp=words["vp"].rename(x="range", z="depth")))
 
     def test_commands_in_messages_are_calls(self):

@@ -5,7 +5,7 @@
     python3 table.py write    puts it there
 
 A flow runs table.py alone, so that a changed parameter gives its table; `./sconsw book` runs the check after the flows of each
-chapter, so that pages hold what was measured. Python's standard library alone.
+chapter, so that pages hold what was measured. Only Python's standard library is needed.
 """
 import math
 import os

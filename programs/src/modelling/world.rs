@@ -64,7 +64,7 @@ impl World {
     /// Meets the other ranks, if there are any.
     ///
     /// # Errors
-    /// Ranks without MPI, with another MPI than the launcher's, or of different programs.
+    /// Ranks without MPI, with an MPI other than the launcher's, or of different programs.
     pub fn start() -> anyhow::Result<Self> {
         let Some(all) = launched().filter(|all| all.size > 1) else {
             return Ok(Self::alone());

@@ -295,7 +295,7 @@ def has_axes(name: str, value: Any) -> None:
         raise ValueError(f"{name} is an array whose axes have no names: sifaka.grid({name}, z=(0, 10), x=(0, 10){across}) gives each its name, origin and spacing")
     if "z" not in value.dims:
         names = ", ".join(map(str, value.dims))
-        raise ValueError(f"{name} has the dimensions {names}, and those of a model are z, x and in 3-D y: rename them, as in {name}.rename(depth='z', distance='x')")
+        raise ValueError(f"{name} has the dimensions {names}, but those of a model are z, x and in 3-D y: rename them, as in {name}.rename(depth='z', distance='x')")
 
 
 def upright(value: Any) -> Any:

@@ -39,7 +39,7 @@ mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
 within 3 % over qband=, provided its ends have a ratio of at most 12. Velocities are those at qref= and grow with frequency. \
-With qfit=specfem, and by itself with specfem= where qband= is missing, the band ends 1 % above the highest frequency that the whole mesh \
+With qfit=specfem, and by default with specfem= if qband= is missing, the band ends 1 % above the highest frequency that the whole mesh \
 resolves and begins 1.75 decades below, and times and moduli are those that SPECFEM3D finds there: qref= is its \
 ATTENUATION_f0_REFERENCE, and with qband= the band is that of its MIN_ and MAX_ATTENUATION_PERIOD. qfit=lddrk also lets the \
 memory variables lie a step ahead of the strain, as with its USE_LDDRK; tdc=y has the rest of that scheme. \

@@ -465,8 +465,8 @@ fn likely(header: &[u8]) -> Order {
     }
 }
 
-/// Whether the samples have another byte order than the headers. In the wrong order the last mantissa bits become the
-/// exponent, so magnitudes lie anywhere between 1e-38 and 1e38, or are denormal.
+/// Whether the samples have a byte order other than that of the headers. In the wrong order the last mantissa bits
+/// become the exponent, so magnitudes lie anywhere between 1e-38 and 1e38, or are denormal.
 fn mixed(samples: &[u8], order: Order) -> bool {
     let usual = |order: Order| {
         let values = samples

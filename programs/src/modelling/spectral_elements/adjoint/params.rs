@@ -16,7 +16,7 @@ displacement, velocity or acceleration in solids, or pressure in fluids. Quality
 
 on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
 their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A parameter that has no \
-grid has its gradient at the same nodes, as if it were interpolated from them, and so have those of another wrt= than vp,vs,rho. \
+grid has its gradient at the same nodes, as if it were interpolated from them, and so have those of a wrt= other than vp,vs,rho. \
 regions: one value for each region, with n1 counting regions. grid: at the nodes of a grid of its own (nqz=, oqz=, dqz= and so \
 on), as if the model were given there, for figures and for inversions that begin with constant regions. On a grid for all \
 regions, nodes on interfaces or outside of the mesh have the gradient zero: their share goes to the nodes of the same region \
