@@ -219,7 +219,7 @@ class Runs(Scratch):
         self.assertEqual(set(sifaka.read(self.path("data.rsf")).coords), {"t", "component", "r"})
         again = sifaka.read(self.path("data.rsf"), rec=sifaka.points(x=range(100, 500, 100), z=20))
         np.testing.assert_array_equal((again.x, again.z), (data.x, data.z))
-        with self.assertRaisesRegex(ValueError, "rec= has not the receivers of these data"):
+        with self.assertRaisesRegex(ValueError, "rec= does not have the receivers of these data"):
             sifaka.read(self.path("data.rsf"), rec=sifaka.points(x=[100, 200], z=20))
 
     def test_data_of_other_receivers_are_refused(self):

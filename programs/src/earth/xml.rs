@@ -19,7 +19,7 @@ pub fn is_xml(text: &str) -> bool {
 }
 
 fn parsed(text: &str) -> Result<Document<'_>> {
-    Document::parse(text.trim_start_matches('\u{feff}')).context("it is no XML that can be read")
+    Document::parse(text.trim_start_matches('\u{feff}')).context("it is not XML that can be read")
 }
 
 /// The child elements of a name.
@@ -59,7 +59,7 @@ pub struct Catalogue {
 /// derived for, else the preferred one, else the first.
 ///
 /// # Errors
-/// Text that is no QuakeML, or an event without moment tensor, place or time.
+/// Text that is not QuakeML, or an event without moment tensor, place or time.
 pub fn quakes(text_of_file: &str) -> Result<Catalogue> {
     if !is_xml(text_of_file) && text_of_file.contains("Mrr:") {
         bail!("it is a CMTSOLUTION file; give it as cmt=");
@@ -184,7 +184,7 @@ pub fn seconds(word: &str) -> Option<(f64, String)> {
 /// the first channel there; a station without channels counts as one at the ground.
 ///
 /// # Errors
-/// Text that is no StationXML, or a station without a position.
+/// Text that is not StationXML, or a station without a position.
 pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
     let document = parsed(text_of_file)?;
     let mut found: Vec<Station> = Vec::new();

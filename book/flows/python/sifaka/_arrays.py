@@ -62,7 +62,7 @@ def read(source: Source, rec: Any = None) -> xarray.DataArray:
         return found
     placed = with_places(found, rec, {})
     if "z" not in placed.coords:
-        raise ValueError(f"rec= has not the receivers of these data, which have the dimensions {dict(found.sizes)}: one point for each r, and in surveys whose spreads move for each shot")
+        raise ValueError(f"rec= does not have the receivers of these data, which have the dimensions {dict(found.sizes)}: one point for each r, and in surveys whose spreads move for each shot")
     return placed
 
 
