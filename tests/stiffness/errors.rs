@@ -82,6 +82,12 @@ fn missing_or_contradictory_words() {
         None,
         &["1e18 cells"],
     );
+    for (key, word) in [("delta", "nan"), ("epsilon", "inf"), ("gamma", "1e99")] {
+        let told = format!(
+            "{key}= got `{word}`, allowed is a finite number (up to 3.4e38) or the name of an RSF file ("
+        );
+        refused(&format!("vp=2 vs=1 ro=2 n1=3 n2=3 {key}={word}"), None, &[&told]);
+    }
     refused("vp=nowhere.rsf vs=1 ro=2", None, &["nowhere.rsf"]);
     refused(
         "vp=vp-2d.rsf vs=1 ro=stiff3d-dim3.rsf",

@@ -60,7 +60,17 @@ impl Job {
                 "{key}={word}: {key}= names an RSF file ({doc}), but there is none called {word}"
             )));
         }
-        if word.parse::<f64>().is_ok() {
+        if let Ok(number) = word.parse::<f64>() {
+            let allowed = match declared.map(|param| param.kind) {
+                Some(ParamKind::NumberOrFile) => "a finite number (up to 3.4e38) or the name of an RSF file",
+                _ if !number.is_finite() => "the name of an RSF file",
+                _ => "",
+            };
+            if !allowed.is_empty() {
+                return Err(Error::new(format!(
+                    "{key}= got `{word}`, allowed is {allowed} ({doc})"
+                )));
+            }
             let everywhere = format!(
                 "sfmath n1= output={word} makes one that has this number everywhere, with n2= and so on, or < FILE for the axes of another file"
             );
