@@ -50,6 +50,8 @@ A flow of your own is a file SConstruct with lines such as these:
 SCons says of itself:
 
 HELP
+  asked=yes;;
+*) asked=no;;
 esac
 found=no
 for file in SConstruct Sconstruct sconstruct SConstruct.py Sconstruct.py sconstruct.py; do [ -f "$file" ] && found=yes; done
@@ -57,8 +59,11 @@ if [ $# -eq 0 ] && [ -z "${SCONSFLAGS-}" ] && [ $found = no ]; then
   echo "sifaka-scons: this folder has no SConstruct, the file with a flow: take a chapter ($copy), or write one (sifaka-scons --help)." >&2
   exit 2
 fi
-if [ -x "$here/scons" ]; then exec "$here/scons" --site-dir="$start" "$@"; fi
-if command -v scons >/dev/null; then exec scons --site-dir="$start" "$@"; fi
+scons=$here/scons
+if [ ! -x "$scons" ]; then scons=$(command -v scons); fi
+# A reader that closes the pipe, such as head, is no error of SCons.
+if [ -n "$scons" ] && [ $asked = yes ]; then said=$("$scons" --site-dir="$start" "$@"); code=$?; printf '%s\\n' "$said"; exit $code; fi
+if [ -n "$scons" ]; then exec "$scons" --site-dir="$start" "$@"; fi
 echo "sifaka-scons: no scons was found; install it (pip install scons, or your package manager) and run this again." >&2
 exit 1
 """
