@@ -15,7 +15,7 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     );
     let moved = desk.ran(&format!("{RUN} cmt=CMT stations=STATIONS > a.rsf")).err;
     assert!(
-        moved.contains("2 points outside of the mesh moved to the nearest place of it, by at most 7.0000e2 m (stations=STATIONS: DB.C)"),
+        moved.contains("2 points outside of the mesh moved to the nearest place of it, by at most 7.0000e2 m (stations=STATIONS: DB.C); outside=error ends such a run, outside=leave leaves them out"),
         "{moved}"
     );
     desk.put(
@@ -55,7 +55,7 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     );
     let moved = desk.ran(&format!("{RUN} cmt=CMT rec=rec.rsf > d.rsf")).err;
     assert!(
-        moved.contains("1 point outside") && moved.contains("(receiver 2)"),
+        moved.contains("1 point outside") && moved.contains("(receiver 2); outside=error ends such a run\n"),
         "{moved}"
     );
     for (words, sentence) in [

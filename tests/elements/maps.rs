@@ -104,7 +104,7 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
             ["no place on the ground", "give oqx="],
         ),
         (
-            "snap=y ground=y nqx=100000 nqy=100000",
+            "snap=y wfl=w.rsf ground=y nqx=100000 nqy=100000",
             ["more than 16777216 points", "smaller"],
         ),
     ] {

@@ -121,6 +121,12 @@ fn jumps_over_the_whole_run_are_told() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
+    let unnamed = "wfl= is not given: the snapshots go into the file wfl";
+    assert!(!said.contains(unnamed), "{said}");
+    let said = desk
+        .ran(&format!("{HILL} nt=20 dt=0.001 snap=y jsnap=5 > d.rsf"))
+        .err;
+    assert!(said.contains(unnamed) && desk.path("wfl").exists(), "{said}");
 }
 
 /// If a Ricker wavelet is cut off at its start, the warning says so, and does not ask for a finer mesh because of the
@@ -308,4 +314,17 @@ fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
     ));
     let words = "1 receiver is in elements that hold a source (the first is number 2)";
     assert!(run.err.contains(words), "{run:?}");
+    // Points of a map are no receivers.
+    desk.dataset("shallow.rsf", "n1=2 n2=1", &[403.0, 60.0]);
+    let shallow = HILL.replace("sou=sou.rsf", "sou=shallow.rsf");
+    let run = desk.ran(&format!(
+        "{shallow} nt=5 dt=0.001 pgv=map.rsf oqx=200 dqx=203 nqx=2 > out.rsf"
+    ));
+    let words = "1 point of the map is in elements that hold a source (the first is number 2)";
+    assert!(
+        run.err.contains(words)
+            && !run.err.contains("receiver is in")
+            && !run.err.contains("receivers are in"),
+        "{run:?}"
+    );
 }

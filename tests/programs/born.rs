@@ -232,13 +232,31 @@ fn bad_input_is_refused() {
         [Some("Derivative of the misfit".into()), Some(String::new())]
     );
     assert_eq!(names("m.rsf"), [Some("Misfit".into()), Some(String::new())]);
-    let run = desk.ran(&format!("{gradient} kind=correlation < data.rsf > g.rsf"));
-    assert!(!run.err.contains("zero everywhere"), "{run:?}");
     let run = desk.sh(&format!("{gradient} misfit=y < data.rsf > g.rsf"));
     assert!(
         run.code == 1 && run.err.contains("misfit=y: misfit= names the file") && !desk.path("y").exists(),
         "{run:?}"
     );
+}
+
+/// Traces as small as rounding noise are told where they count as much as others.
+#[test]
+fn noise_in_a_correlation_is_told() {
+    let desk = desk(2);
+    desk.ran(&format!("{} < dm.rsf > data.rsf", linearised(2, "")));
+    let gradient = linearised(2, "").replace("sfvsborn2d-gpu", "sfvsgrad2d-gpu");
+    let run = desk.ran(&format!("{gradient} kind=correlation < data.rsf > g.rsf"));
+    assert!(
+        !run.err.contains("zero everywhere") && !run.err.contains("rounding noise"),
+        "{run:?}"
+    );
+    // One component a hundred million times smaller than the other, as noise is.
+    desk.ran("sfbasics math output='input*(x2+1e-8)' < data.rsf > noisy.rsf");
+    for (kind, told) in [("correlation", true), ("squares", false)] {
+        let run = desk.ran(&format!("{gradient} kind={kind} < noisy.rsf > g.rsf"));
+        let words = "some traces in the data stay below a millionth of the largest value of their shot";
+        assert_eq!(run.err.contains(words), told, "{kind}: {run:?}");
+    }
 }
 
 /// Checkpoints on the disk do not change any bit; boundary saving changes the result by rounding, and is reported; both

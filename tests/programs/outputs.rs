@@ -128,16 +128,19 @@ fn snapshots_and_their_windows() {
         padded.extend([ndim, NT.div_ceil(5)]);
         assert_eq!(n, padded);
         assert!((whole[0].o + 0.08).abs() < 1e-6);
-        let run = shoot(
-            &desk,
-            ndim,
-            "snap=y jsnap=5 wfl=cut.rsf nqz=4 oqz=0.05 nqx=6 oqx=0.08",
-        );
-        assert_eq!(run.code, 0, "{run:?}");
-        let cut = desk.axes("cut.rsf", ndim + 2);
-        assert_eq!((cut[0].n, cut[1].n, cut[0].o), (4, 6, 0.05));
+        let cut = |oqz: &str| {
+            let words = format!("snap=y jsnap=5 wfl=cut.rsf nqz=4 oqz={oqz} nqx=6 oqx=0.08");
+            let run = shoot(&desk, ndim, &words);
+            assert_eq!(run.code, 0, "{run:?}");
+            let cut = desk.axes("cut.rsf", ndim + 2);
+            // The place of the data, also where the asked one lies between nodes.
+            assert_eq!((cut[0].n, cut[1].n, cut[0].o), (4, 6, 0.05), "oqz={oqz}");
+            desk.read("cut.rsf")
+        };
+        let got = cut("0.05");
+        assert!(cut("0.054") == got && cut("0.046") == got);
         // The same values, extracted by hand: z index 13 and x index 16 of the padded grid.
-        let (all, got) = (desk.read("whole.rsf"), desk.read("cut.rsf"));
+        let all = desk.read("whole.rsf");
         let rest = all.len() / (padded[0] * padded[1]);
         let by_hand: Vec<f32> = (0..rest * 24)
             .map(|i| {

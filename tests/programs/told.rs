@@ -133,15 +133,19 @@ fn data_of_other_surveys_are_told_with_their_axes() {
 
 const SILENT: &str = "
 {back} < hole.rsf > out.rsf
-0 the data of shot 2 are zero everywhere, or have the weight zero: their misfit is that of the modelled records only
+0 the data of shot 2 are zero everywhere: the misfit is that of the modelled records alone
 {back} < from1.rsf > out.rsf
 0 the data of 2 shots (the first is 2) are zero everywhere
 {back} < from0.rsf > out.rsf
-0 warning: the data are zero everywhere, or have the weight zero: the misfit is
+0 warning: the data are zero everywhere: the misfit is
 {back} weight=hole.rsf < data.rsf > out.rsf
-0 the data of shot 2 are zero everywhere, or have the weight zero: the misfit is
+0 warning: all weights of the data of shot 2 are zero: they add nothing to misfit and gradient
+{back} weight=from0.rsf < data.rsf > out.rsf
+0 warning: all weights of the data are zero: they add nothing to misfit and gradient
+{back} weight=hole.rsf < from1.rsf > out.rsf
+0 warning: the data of shot 3 are zero wherever they have a weight: the misfit is that of the modelled
 {back} kind=correlation < from1.rsf > out.rsf
-0 the data of 2 shots (the first is 2) are zero everywhere, or have the weight zero: kind=correlation compares no trace
+0 the data of 2 shots (the first is 2) are zero everywhere: kind=correlation compares no trace
 {back} shots=2-3 < hole.rsf > out.rsf
 0 the data of shot 2 are zero everywhere
 ";

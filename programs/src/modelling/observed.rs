@@ -225,38 +225,107 @@ fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2])
     }
 }
 
-/// Whether any of these data is not zero and has a weight.
-pub fn is_heard(values: &[f32], weight: Option<&[f32]>) -> bool {
-    match weight {
-        Some(weight) => values.iter().zip(weight).any(|(x, w)| x * w != 0.0),
-        None => values.iter().any(|x| *x != 0.0),
+/// Below this fraction of the largest value of a shot a trace may be the rounding noise of a run in single precision.
+const FAINT: f32 = 1e-6;
+
+/// What the data of a shot add to the misfit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// None is other than zero where it has a weight.
+    Zero,
+    /// All weights are zero.
+    Unweighted,
+    /// Some are, and have a weight; so many traces are other than zero and faint beside the largest.
+    Some { faint: u64 },
+}
+
+impl Heard {
+    /// Of data `[sample][trace]` with so many traces.
+    pub fn of(values: &[f32], weight: Option<&[f32]>, traces: usize) -> Self {
+        if weight.is_some_and(|weight| weight.iter().all(|w| *w == 0.0)) {
+            return Self::Unweighted;
+        }
+        let mut largest = vec![0.0f32; traces.max(1)];
+        for (i, value) in values.iter().enumerate() {
+            let weight = weight.map_or(1.0, |weight| weight.get(i).map_or(0.0, |w| w.abs()));
+            let most = &mut largest[i % traces.max(1)];
+            *most = most.max(value.abs() * weight);
+        }
+        let most = largest.iter().copied().fold(0.0, f32::max);
+        let is_faint = |size: &&f32| **size > 0.0 && **size < FAINT * most;
+        match most > 0.0 {
+            true => Self::Some {
+                faint: largest.iter().filter(is_faint).count() as u64,
+            },
+            false => Self::Zero,
+        }
+    }
+
+    /// As a number, for sums over shots and saved states.
+    pub fn code(self) -> u64 {
+        match self {
+            Self::Zero => 0,
+            Self::Unweighted => 1,
+            Self::Some { faint } => 2 + faint,
+        }
+    }
+
+    /// Of such a number.
+    fn of_code(code: u64) -> Self {
+        match code {
+            0 => Self::Zero,
+            1 => Self::Unweighted,
+            _ => Self::Some { faint: code - 2 },
+        }
     }
 }
 
-/// Warns of shots, by their numbers in the survey, all of whose data are zero or have no weight: `heard` has 1 for each
-/// of the others.
+/// Warns of shots, by their numbers in the survey, none of whose data counts, and of noise that counts: `heard` has the code of
+/// [`Heard`] for each shot.
 pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()> {
-    let shots = heard.len();
-    let silent: Vec<usize> = (0..shots)
-        .filter(|shot| heard[*shot] == 0)
-        .map(|shot| picks.number(shot))
-        .collect();
-    let effect = match job.choice("kind")? {
-        "correlation" => {
+    let heard: Vec<Heard> = heard.iter().map(|code| Heard::of_code(*code)).collect();
+    if let Some(whose) = whose_data(&heard, |heard| heard == Heard::Unweighted, picks) {
+        job.warn(&format!(
+            "all weights of {whose} are zero: they add nothing to misfit and gradient"
+        ));
+    }
+    let correlates = job.choice("kind")? == "correlation";
+    let effect = match correlates {
+        true => {
             "kind=correlation compares no trace without samples other than zero, so that they add nothing to misfit and gradient"
         }
-        _ => "their misfit is that of the modelled records only",
+        false => "the misfit is that of the modelled records alone",
     };
-    let whose = match silent[..] {
-        [] => return Ok(()),
-        _ if silent.len() == shots => "the data are".to_string(),
-        [one] => format!("the data of shot {one} are"),
-        [first, ..] => format!("the data of {} shots (the first is {first}) are", silent.len()),
-    };
-    job.warn(&format!(
-        "{whose} zero everywhere, or have the weight zero: {effect}"
-    ));
+    if let Some(whose) = whose_data(&heard, |heard| heard == Heard::Zero, picks) {
+        let place = if job.given("weight") {
+            "wherever they have a weight"
+        } else {
+            "everywhere"
+        };
+        job.warn(&format!("{whose} are zero {place}: {effect}"));
+    }
+    let is_noisy = |heard| matches!(heard, Heard::Some { faint } if faint > 0);
+    if let Some(whose) = whose_data(&heard, is_noisy, picks).filter(|_| correlates) {
+        job.warn(&format!(
+            "some traces in {whose} stay below a millionth of the largest value of their shot, as rounding noise does, and kind=correlation counts them as much as any other: give them the weight 0 (weight=) if they are noise"
+        ));
+    }
     Ok(())
+}
+
+/// The data of the shots of which this is true, in words.
+fn whose_data(heard: &[Heard], is: impl Fn(Heard) -> bool, picks: &Picks) -> Option<String> {
+    let shots = (0..heard.len()).filter(|shot| is(heard[*shot]));
+    let numbers: Vec<usize> = shots.map(|shot| picks.number(shot)).collect();
+    match numbers[..] {
+        [] => None,
+        _ if numbers.len() == heard.len() => Some("the data".to_string()),
+        [one] => Some(format!("the data of shot {one}")),
+        [first, ..] => Some(format!(
+            "the data of {} shots (the first is {first})",
+            numbers.len()
+        )),
+    }
 }
 
 /// Sets the quantity of an output, in whose history the header has that of the data.
@@ -315,11 +384,20 @@ mod tests {
 
     #[test]
     fn data_are_heard_where_a_weight_lets_them() {
-        assert!(is_heard(&[0.0, -1e-30], None));
-        assert!(!is_heard(&[0.0, -0.0], None));
-        assert!(is_heard(&[0.0, 2.0], Some(&[0.0, 0.5])));
-        assert!(!is_heard(&[3.0, 0.0], Some(&[0.0, 0.5])));
-        assert!(!is_heard(&[], None));
+        let (some, faint) = (Heard::Some { faint: 0 }, Heard::Some { faint: 1 });
+        assert_eq!(Heard::of(&[0.0, -1e-30], None, 1), some);
+        assert_eq!(Heard::of(&[0.0, -0.0], None, 2), Heard::Zero);
+        assert_eq!(Heard::of(&[0.0, 2.0], Some(&[0.0, 0.5]), 1), some);
+        assert_eq!(Heard::of(&[3.0, 0.0], Some(&[0.0, 0.5]), 1), Heard::Zero);
+        assert_eq!(Heard::of(&[3.0, 0.0], Some(&[0.0, 0.0]), 1), Heard::Unweighted);
+        assert_eq!(Heard::of(&[], None, 1), Heard::Zero);
+        // Two samples of three traces, of which the last has none and the second is faint without its weight.
+        let values = [1.0, 1e-7, 0.0, -3.0, 2e-6, 0.0];
+        assert_eq!(Heard::of(&values, None, 3), faint);
+        assert_eq!(Heard::of(&values, Some(&[1.0, 1e3, 1.0, 1.0, 1e3, 1.0]), 3), some);
+        for heard in [some, faint, Heard::Zero, Heard::Unweighted] {
+            assert_eq!(Heard::of_code(heard.code()), heard);
+        }
     }
 
     /// Data with as many records as the run, but an end after it, have lost their times: the header has none

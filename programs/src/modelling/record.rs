@@ -7,7 +7,7 @@ use super::growth::Growth;
 use super::part::Part;
 use super::turn::Turn;
 pub use super::words::steps_between;
-use super::words::{tell_all_zero, tell_growth};
+use super::words::{takes_snapshots, tell_all_zero, tell_growth};
 use super::world::World;
 use anyhow::{Context, bail};
 use kernels::grid::points::Snapshots;
@@ -18,21 +18,15 @@ use rsf_io::{Axis, Job, Output, Places, SharedData};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The snapshot window in padded cells and its axes; `None` with `snap=n`. `whole`: the cells without `nq*=`, `oq*=`.
+/// The snapshot window in padded cells and its axes, whose origins are nodes; `None` with `snap=n`. `whole`: the cells without `nq*=`, `oq*=`.
 pub fn window(
     job: &Job,
     padded: &Padded,
     whole: [Range<usize>; 3],
     nt: usize,
 ) -> anyhow::Result<(Option<Snapshots>, Vec<Axis>)> {
-    if !job.flag("snap")? {
-        if job.given("wfl") {
-            job.warn("wfl= is given but snap=n: no snapshots are written; add snap=y");
-        }
+    if !takes_snapshots(job)? {
         return Ok((None, Vec::new()));
-    }
-    if !job.given("wfl") {
-        job.warn("wfl= is not given: the snapshots go into the file wfl");
     }
     let mut cells = [0..1, 0..1, 0..1];
     let mut axes = Vec::new();
@@ -41,8 +35,9 @@ pub fn window(
         let n = job.int_opt(&n_key)?.map_or(Ok(whole[a].len()), usize::try_from)?;
         let d = padded.d()[a];
         // From the model's own origin: that of the frame is rounded.
-        let start = Axis::new(1, padded.model.o[a], d).at(whole[a].start as f64 - padded.low[a] as f64);
-        let o = job.float_opt(&o_key)?.unwrap_or(start);
+        let model = Axis::new(1, padded.model.o[a], d);
+        let place = |cell: f64| model.at(cell - padded.low[a] as f64);
+        let o = job.float_opt(&o_key)?.unwrap_or(place(whole[a].start as f64));
         // The nearest node; an origin half-way between nodes (within a hundredth of a cell) goes down, as in
         // Madagascar's program.
         let first = ((f64::from(o) - f64::from(padded.o[a])) / f64::from(d) + 0.49).floor();
@@ -56,7 +51,10 @@ pub fn window(
             );
         }
         cells[a] = first as usize..first as usize + n;
-        axes.push(Axis::new(n, o, d));
+        // The place of the data; an origin that differs from it by rounding only stays as requested.
+        let node = place(first);
+        let is_node = (o - node).abs() <= 0.01 * d.abs();
+        axes.push(Axis::new(n, if is_node { o } else { node }, d));
     }
     let every = steps_between(job, "jsnap", nt)?;
     Ok((Some(Snapshots { every, window: cells }), axes))

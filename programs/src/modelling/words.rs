@@ -47,6 +47,17 @@ pub fn explain(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// Whether a run takes snapshots (`snap=`), with a warning if `wfl=`, their file, does not fit that.
+pub fn takes_snapshots(job: &Job) -> anyhow::Result<bool> {
+    let takes = job.flag("snap")?;
+    match (takes, job.given("wfl")) {
+        (false, true) => job.warn("wfl= is given but snap=n: no snapshots are written; add snap=y"),
+        (true, false) => job.warn("wfl= is not given: the snapshots go into the file wfl"),
+        _ => {}
+    }
+    Ok(takes)
+}
+
 /// Steps from one record (`jdata`) or snapshot (`jsnap`) to the next in a run of `nt` steps, with a warning if only
 /// that of the first step remains.
 pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {

@@ -121,9 +121,34 @@ pub fn received<const D: usize>(
     places
 }
 
-/// Warns of receivers in an element that holds a source of their shot: polynomials cannot represent the field near a
-/// point.
-pub fn beside_sources<const D: usize>(job: &Job, mesh: &Mesh<D>, shots: &[[Vec<[f64; D]>; 2]]) {
+/// Whose places are judged.
+#[derive(Clone, Copy)]
+pub enum Whose {
+    /// Those of receivers.
+    Receivers,
+    /// Those of a map of the ground.
+    Map,
+}
+
+impl Whose {
+    /// So many of them, with their verb.
+    fn are(self, count: usize) -> String {
+        match (self, count) {
+            (Self::Receivers, 1) => "1 receiver is".to_string(),
+            (Self::Receivers, many) => format!("{many} receivers are"),
+            (Self::Map, 1) => "1 point of the map is".to_string(),
+            (Self::Map, many) => format!("{many} points of the map are"),
+        }
+    }
+}
+
+/// Warns of receivers, or points of a map, in an element that holds a source of their shot: polynomials cannot represent the
+/// field near a point.
+pub fn beside_sources<const D: usize>(
+    job: &Job,
+    mesh: &Mesh<D>,
+    (shots, whose): (&[[Vec<[f64; D]>; 2]], Whose),
+) {
     let locator = Locator::new(mesh);
     let holding = |x: [f64; D]| locator.sharing(x).into_iter().map(|found| found.element);
     let mut beside = Vec::new();
@@ -136,7 +161,7 @@ pub fn beside_sources<const D: usize>(job: &Job, mesh: &Mesh<D>, shots: &[[Vec<[
     if let Some(first) = beside.first() {
         job.warn(&format!(
             "{} in elements that hold a source (the first is {}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
-            are(beside.len()),
+            whose.are(beside.len()),
             number_of(*first, shots.len())
         ));
     }
@@ -150,23 +175,25 @@ fn number_of((shot, number): (usize, usize), shots: usize) -> String {
     }
 }
 
-/// So many receivers, with their verb.
-fn are(count: usize) -> String {
-    match count {
-        1 => "1 receiver is".to_string(),
-        many => format!("{many} receivers are"),
-    }
-}
-
-/// Warns of receivers in perfectly matched layers, whose waves are damped; of the first shot that has some.
-pub fn in_layers<const D: usize>(job: &Job, pml: Option<&Pml<D>>, shots: &[[Vec<[f64; D]>; 2]]) {
+/// Warns of receivers, or points of a map, in perfectly matched layers, whose waves are damped; of the first shot that has some.
+pub fn in_layers<const D: usize>(
+    job: &Job,
+    pml: Option<&Pml<D>>,
+    (shots, whose): (&[[Vec<[f64; D]>; 2]], Whose),
+) {
     let Some(pml) = pml else { return };
     for (shot, [_, receivers]) in shots.iter().enumerate() {
         let held = || receivers.iter().enumerate().filter(|(_, x)| pml.holds(**x));
         let Some((first, _)) = held().next() else { continue };
+        let cure = match whose {
+            Whose::Receivers => "move such receivers out of the layers, or make the mesh larger",
+            Whose::Map => {
+                "give the map a smaller window (oqx=, dqx=, nqx= and so on), or make the mesh larger"
+            }
+        };
         job.warn(&format!(
-            "{} in perfectly matched layers (the first is {}), where waves are damped: move such receivers out of the layers, or make the mesh larger",
-            are(held().count()),
+            "{} in perfectly matched layers (the first is {}), where waves are damped: {cure}",
+            whose.are(held().count()),
             number_of((shot, first), shots.len())
         ));
         return;

@@ -7,6 +7,7 @@ use crate::modelling::divide::one_quantity;
 use crate::modelling::exact_time::{CLOCK, Timing};
 use crate::modelling::quantity::of_data;
 use crate::modelling::record::steps_between;
+use crate::modelling::words::takes_snapshots;
 use anyhow::bail;
 use kernels::grid::AXES;
 use kernels::mesh::Mesh;
@@ -64,10 +65,7 @@ fn axes<const D: usize>(job: &Job, mesh: &Mesh<D>, first: usize) -> anyhow::Resu
 /// x[, y].
 pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Vec<Axis>> {
     let on_ground = job.flag("ground")?;
-    if !job.flag("snap")? {
-        if job.given("wfl") {
-            job.warn("wfl= is given but snap=n: no snapshots are written; add snap=y");
-        }
+    if !takes_snapshots(job)? {
         if on_ground {
             job.warn("ground= has no effect without snap=y");
         }

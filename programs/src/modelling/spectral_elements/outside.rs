@@ -20,6 +20,8 @@ pub struct Outside<'a, const D: usize> {
     locator: Locator<'a, D>,
     rule: Rule,
     moved: usize,
+    /// Those of them that have a fixed place on an axis, so that they cannot be left out.
+    fixed: usize,
     /// The largest distance (m), and whose it is.
     farthest: (f64, String),
     left: Vec<String>,
@@ -36,6 +38,7 @@ impl<'a, const D: usize> Outside<'a, D> {
                 _ => Rule::Move,
             },
             moved: 0,
+            fixed: 0,
             farthest: (0.0, String::new()),
             left: Vec::new(),
         })
@@ -87,6 +90,7 @@ impl<'a, const D: usize> Outside<'a, D> {
     /// Those of [`Self::place`], and a point outside with outside=leave.
     pub fn places(&mut self, name: &str, points: Vec<[f64; D]>) -> anyhow::Result<Vec<[f64; D]>> {
         let mut settled = Vec::with_capacity(points.len());
+        let before = self.moved;
         for (k, x) in points.into_iter().enumerate() {
             match self.place(&format!("{name} {}", k + 1), x)? {
                 Some(x) => settled.push(x),
@@ -100,6 +104,7 @@ impl<'a, const D: usize> Outside<'a, D> {
                 ),
             }
         }
+        self.fixed += self.moved - before;
         Ok(settled)
     }
 
@@ -108,8 +113,12 @@ impl<'a, const D: usize> Outside<'a, D> {
         let points = |count: usize| if count == 1 { "point" } else { "points" };
         if self.moved > 0 {
             let (distance, name) = &self.farthest;
+            let leave = match self.fixed {
+                0 => ", outside=leave leaves them out",
+                _ => "",
+            };
             job.warn(&format!(
-                "{} {} outside of the mesh moved to the nearest place of it, by at most {distance:.4e} m ({name}); outside=error ends such a run, outside=leave leaves them out",
+                "{} {} outside of the mesh moved to the nearest place of it, by at most {distance:.4e} m ({name}); outside=error ends such a run{leave}",
                 self.moved,
                 points(self.moved)
             ));

@@ -1,5 +1,6 @@
 //! Predicts a run on a mesh: its stable step, memory and time.
 
+use super::advice::Whose;
 use super::{Run, advice, spreads};
 use crate::modelling::plan::{check_host, end, gigabytes, of_step, span};
 use crate::modelling::survey::shot::Resources;
@@ -54,9 +55,11 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
             job.warn(&sentence);
         }
     }
-    let shots = spreads::places(run);
-    advice::beside_sources(job, &run.mesh, &shots);
-    advice::in_layers(job, run.pml.as_ref(), &shots);
+    let (shots, map) = (spreads::places(run), spreads::places_of_map(run));
+    for (places, whose) in [(&shots[..], Whose::Receivers), (&map[..], Whose::Map)] {
+        advice::beside_sources(job, &run.mesh, (places, whose));
+        advice::in_layers(job, run.pml.as_ref(), (places, whose));
+    }
     let resolved = quality::resolved(&run.mesh, &run.setup().slowest(), run.basis.degree());
     if let Some((slow, frequency)) =
         resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)

@@ -3,6 +3,7 @@
 use super::Run;
 use super::fibre;
 use super::globe::Places;
+use super::maps::Peaks;
 use super::outside::Outside;
 use crate::modelling::fibre::Fibre;
 use crate::modelling::sources::quakes;
@@ -91,10 +92,7 @@ pub fn check<const D: usize>(spreads: &Spreads, mesh: &Mesh<D>, fibre: Option<&F
 pub fn places<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
     if run.spreads.count() < 2 {
         // Not rounded to single precision, as points of files are.
-        return vec![[
-            run.sources.iter().map(|source| source.at).collect(),
-            run.shot.receivers.clone(),
-        ]];
+        return vec![[sources(run), run.shot.receivers[..users(run)].to_vec()]];
     }
     let of = |shot| {
         run.spreads
@@ -102,6 +100,24 @@ pub fn places<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
             .map(|points| points.iter().map(|&point| place(point)).collect())
     };
     (0..run.spreads.count()).map(of).collect()
+}
+
+/// Where the sources and the points of a map of the ground, which follow the receivers, are; nothing without a map.
+pub fn places_of_map<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
+    let points = run.shot.receivers[users(run)..].to_vec();
+    let map = (!points.is_empty()).then(|| [sources(run), points]);
+    map.into_iter().collect()
+}
+
+/// Where the sources of a single shot are.
+fn sources<const D: usize>(run: &Run<D>) -> Vec<[f64; D]> {
+    run.sources.iter().map(|source| source.at).collect()
+}
+
+/// The number of receivers, without the points of a map.
+fn users<const D: usize>(run: &Run<D>) -> usize {
+    let peaks = run.peaks.as_ref();
+    peaks.map_or(run.shot.receivers.len(), Peaks::users)
 }
 
 /// A point of a file (z, x, y) along the axes of a mesh.

@@ -339,7 +339,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         Films::Asked => record::window(job, &padded, whole, nt)?,
         Films::Never => (None, Vec::new()),
     };
-    outputs::move_to_nodes(&mut window, snapshots.as_ref(), &padded);
+    outputs::name_axes(&mut window);
     let (accuracy, exact) = Accuracy::read_with_time(job, nt, dt)?;
     let places = places::read(job, &padded, films)?;
     let (mut spreads, mut sources) = places.sources(job, (ndim, nt, dt))?;

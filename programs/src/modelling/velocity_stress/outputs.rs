@@ -11,8 +11,7 @@ use crate::modelling::survey::Survey;
 use crate::modelling::survey::finished;
 use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
-use kernels::grid::points::Snapshots;
-use kernels::grid::{AXES, Padded};
+use kernels::grid::AXES;
 use kernels::methods::velocity_stress::Quantity;
 use rsf_io::{Axis, Job, Output};
 
@@ -98,25 +97,12 @@ pub fn data_files(run: &Run) -> Vec<finished::DataFile> {
     }
 }
 
-/// Moves the origins of the axes of snapshots to nodes.
-pub fn move_to_nodes(window: &mut [Axis], snapshots: Option<&Snapshots>, padded: &Padded) {
-    let cells = snapshots.iter().flat_map(|s| &s.window);
-    for (a, (axis, cells)) in window.iter_mut().zip(cells).enumerate() {
-        let model = Axis::new(1, padded.model.o[a], axis.d);
-        let node = model.at(cells.start as f64 - padded.low[a] as f64);
-        on_nodes(axis, node, AXES[a]);
+/// Names the axes of snapshots.
+pub fn name_axes(window: &mut [Axis]) {
+    for (axis, name) in window.iter_mut().zip(AXES) {
+        axis.label = Some(name.into());
+        axis.unit = Some("m".into());
     }
-}
-
-/// Moves the origin of an axis of snapshots to its first `node` if the requested origin lies between nodes;
-/// Madagascar's programs, which the displacement programs follow, write the requested one.
-fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
-    // An origin that differs only by float32 rounding stays as requested.
-    if (axis.o - node).abs() > 0.01 * axis.d.abs() {
-        axis.o = node;
-    }
-    axis.label = Some(name.into());
-    axis.unit = Some("m".into());
 }
 
 /// Writes the names of stations and the origin time of an earthquake into the headers.

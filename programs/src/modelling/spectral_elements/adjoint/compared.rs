@@ -3,7 +3,7 @@
 use super::super::Run;
 use super::readout::Readout;
 use crate::modelling::linearised::records::Records;
-use crate::modelling::observed;
+use crate::modelling::observed::{self, Heard};
 use kernels::misfit::{Misfit, Observed};
 use rsf_io::{Input, Job};
 
@@ -16,8 +16,8 @@ pub struct Compared {
 /// The data of a shot.
 pub struct OfShot {
     observed: Observed<f32>,
-    /// Whether any of the observed data is nonzero after weighting.
-    pub heard: bool,
+    /// Whether any of them counts.
+    pub heard: Heard,
     /// Checksums of what was read.
     pub sums: Vec<u64>,
 }
@@ -45,7 +45,7 @@ impl Compared {
         let mut given = given.into_iter();
         let (values, weight) = (given.next().unwrap_or_default(), given.next());
         Ok(OfShot {
-            heard: observed::is_heard(&values, weight.as_deref()),
+            heard: Heard::of(&values, weight.as_deref(), self.readout.values()),
             observed: Observed::new(self.readout.values(), values, weight)?,
             sums,
         })

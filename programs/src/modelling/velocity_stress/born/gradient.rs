@@ -8,7 +8,7 @@ use crate::modelling::checkpoint::Sums;
 use crate::modelling::linearised::kept::{Stack, Summed};
 use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
-use crate::modelling::observed;
+use crate::modelling::observed::{self, Heard};
 use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
 use anyhow::ensure;
@@ -137,7 +137,7 @@ struct Found {
     misfits: Vec<f64>,
     /// Time functions that were estimated, `[shot][series][step]`.
     sources: Vec<f32>,
-    /// 1 for each shot with data that are not zero and have a weight.
+    /// What the data of each shot add, as codes of [`Heard`].
     heard: Vec<u64>,
 }
 
@@ -154,7 +154,7 @@ impl Found {
             stack: Stack::new("the gradient", numbers, done),
             misfits: vec![0.0; shots],
             sources: vec![0.0; shots * of_sources],
-            heard: vec![1; shots],
+            heard: vec![Heard::Some { faint: 0 }.code(); shots],
         }
     }
 }
@@ -200,7 +200,7 @@ impl Compared {
     }
 
     /// Computes shots whose time functions are `series`, with data one in `every` steps: for each the gradient, the
-    /// estimated time functions, the bits of the misfit, whether any of the data counts, and checksums of the data.
+    /// estimated time functions, the bits of the misfit, what the data add, and checksums of the data.
     fn shots<'a>(
         &self,
         (numbers, station, ranks): (&[usize], &Station, &dyn Communicator),
@@ -213,9 +213,9 @@ impl Compared {
             let mut given = given.into_iter();
             let values = station.born.values();
             let (records, weight) = (given.next().unwrap_or_default(), given.next());
-            let heard = observed::is_heard(&records, weight.as_deref());
+            let heard = Heard::of(&records, weight.as_deref(), values);
             compared.push(Observed::new(values, records, weight)?);
-            sums.push([vec![u64::from(heard)], of_shot].concat());
+            sums.push([vec![heard.code()], of_shot].concat());
         }
         let mut judged = Vec::new();
         let mut residuals = |modelled: Vec<Vec<f32>>| {
