@@ -224,3 +224,27 @@ fn pi_is_a_number_of_its_own() {
     assert_eq!(bench.reals("b.rsf"), [pi]);
     assert_eq!(bench.complex("c.rsf"), [[0.0, pi]]);
 }
+
+/// Powers that are no numbers are told, as those of sfmath are.
+#[test]
+fn factors_that_are_not_finite_are_told() {
+    let bench = Bench::new();
+    for (line, told) in [
+        (
+            "sfmath n1=4 n2=3 o2=-10 d2=5 output=1 | sfpow pow2=0.5",
+            "pow2=0.5: 1 of 3 factors on axis 2 are not finite, the first for sample 0, counted from 0 (-5 to the power of 0.5 is NaN)",
+        ),
+        (
+            "sfspike n1=5 o1=-2 d1=1 | sftpow tpow=-1",
+            "tpow=-1: 1 of 5 factors on axis 1 are not finite, the first for sample 1, counted from 0 (0 to the power of -1 is inf)",
+        ),
+        ("sfspike n1=5 o1=-2 d1=1 | sfpow pow1=2", ""),
+        ("sfspike n1=5 o1=0 d1=1 | sftpow tpow=-0.5", ""),
+    ] {
+        let said = bench.said(&format!("{line} > o.rsf"));
+        assert!(
+            said.contains(told) && said.is_empty() == told.is_empty(),
+            "{line}: {said}"
+        );
+    }
+}

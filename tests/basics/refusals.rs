@@ -229,11 +229,22 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     piped("sfpad n1=9 end1=3", "n1= has no effect with end1=3");
     piped("sfwindow nn1=2", "nn1= is not a parameter of this program");
     piped("sfput data_format=native_int", "no effect without esize=");
+    piped("sfput esize=8", "esize=8 has no effect without data_format=");
+    piped("sfput in=/nowhere", "in= has no effect: the data are copied");
+    piped("sfbandpass fhi=0.2 nphi=0", "nphi=0 is taken as 1");
+    piped("sfbandpass flo=0.2 nplo=-4", "nplo=-4 is taken as 1");
     piped("sfget", "no key is given");
     warned("sfspike n1=9 mags=2", "did you mean mag=");
     piped("sfsmooth rect=3", "did you mean rect1=");
     piped("sfmutter v0=1e9 tp=0", "no sample was muted: check v0=");
     piped("sfmutter slope0=1e9 t0=1e9 tp=0", "every sample was muted");
+    for (d2, told) in [(50.0, true), (0.05, false)] {
+        let said = bench.said(&format!(
+            "sfspike n1=99 n2=5 d2={d2} nostdin=y | sfmutter half=n v0=2 > out.rsf"
+        ));
+        let words = "every sample beyond offset 0 was muted: check v0=";
+        assert_eq!(said.contains(words), told, "{d2}: {said}");
+    }
     for program in ["sfmutter v0=1", "sfvscan v0=1 dv=1 nv=2"] {
         let own = format!("sfspike n1=9 n2=3 d2=1 nostdin=y label2=LABEL | {program} > out.rsf");
         let said = |label: &str| bench.sh(&own.replace("LABEL", label)).err;

@@ -354,6 +354,12 @@ fn attributes_of_headers() {
     assert!(!table.contains("\ncdp "), "keys of zeros are left out");
     let described = bench.run("sfheaderattr < t.rsf desc=y");
     assert!(described.contains("[distance from the source to the receiver]"));
+    let keys = bench.run("sfheaderattr desc=y < /dev/null");
+    assert!(
+        keys.lines().count() == 91
+            && keys.contains("\noffset     11  distance from the source to the receiver\n"),
+        "{keys}"
+    );
     bench.raw(
         "f.rsf",
         "n1=2 n2=2 key1=depth",

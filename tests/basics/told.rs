@@ -92,6 +92,18 @@ const NUMBERS: &[Case] = &[
         "sffft3 < c.rsf axis=1 pad=1000000000000",
         &["pad= makes axis 1 longer than 2^40 samples"],
     ),
+    (
+        "sfdottest causint mod=a.rsf dat=a.rsf",
+        &["cannot start causint (did you mean sfcausint ?)"],
+    ),
+    (
+        "sfdottest nothing mod=a.rsf dat=a.rsf",
+        &["cannot start nothing: "],
+    ),
+    (
+        "sfheaderattr segy=n desc=y < /dev/null",
+        &["with segy=n the headers name their keys, and there are none"],
+    ),
     ("sfspike n1=5 nsp=2 k1=1,6", &["k1=6", "5"]),
 ];
 

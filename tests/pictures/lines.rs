@@ -273,11 +273,29 @@ fn contours_lie_at_their_values() {
     close(rows("c=5,15"), &[0.625, 0.875]);
     close(rows("c0=4 dc=8 nc=2"), &[0.6, 0.8]);
     close(rows("dc=10 allpos=n"), &[0.25, 0.5, 0.75]);
-    close(rows("c=-10,10"), &[0.75]);
+    close(rows("c=10"), &[0.75]);
     desk.floats("step", "n1=2 n2=2", &[-1.0, -1.0, 2.0, 2.0]);
     let drawn = |words: &str| desk.made(&format!("contour {words}"), "step");
     assert_eq!(drawn("c=0.5").0, drawn("c=0.5 allpos=n").0);
+    assert_eq!(drawn("c=-0.5,0.5").0, drawn("c=0.5").0);
     assert!(drawn("c=-0.5").1.contains("allpos=n draws them"));
+    // Lines that were asked for and are left out are counted; values that the program chooses are not.
+    for (words, told) in [
+        (
+            "c=-10,10",
+            "1 of 2 lines are left out, because their values are negative and allpos=y",
+        ),
+        ("c0=-15 dc=10 nc=4", "2 of 4 lines are left out"),
+        ("c=5,15", ""),
+        ("dc=10", ""),
+        ("c=-10,10 allpos=n", ""),
+    ] {
+        let said = desk.made(&format!("contour {words}"), "slope").1;
+        assert!(
+            said.contains(told) && said.is_empty() == told.is_empty(),
+            "{words}: {said}"
+        );
+    }
     // From c0= on, in steps of a round number.
     close(rows("c0=-15 nc=4 allpos=n"), &[0.125, 0.375, 0.625, 0.875]);
     close(rows("c0=5 nc=4 allpos=n"), &[0.625, 0.875]);

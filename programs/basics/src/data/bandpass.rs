@@ -7,6 +7,9 @@ use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::{cube, lines};
 
+/// The largest number of poles.
+const MOST_POLES: i64 = 1000;
+
 /// A cut-off closer than this to 0 or to the Nyquist frequency (0.5) leaves its filter out.
 const NOTHING: f64 = 1e-4;
 
@@ -87,11 +90,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         "flo={low} is above fhi={high}: nothing lies between them"
     );
     let minimum = job.flag("phase")?;
-    let poles = |name: &str| -> Result<usize> {
-        let poles = job.int(name)?.clamp(1, 1000) as usize;
-        Ok(if poles > 1 && !minimum { poles / 2 } else { poles })
-    };
-    let (nplo, nphi) = (poles("nplo")?, poles("nphi")?);
+    let [nplo, nphi] = [poles(job, "nplo", minimum)?, poles(job, "nphi", minimum)?];
     let (low, high) = (low * d, high * d);
     if job.flag("verb")? {
         job.say(&format!("flo={low} fhi={high} nplo={nplo} nphi={nphi}"));
@@ -134,6 +133,17 @@ pub fn run(job: &mut Job) -> Result<()> {
         },
     )?;
     Ok(output.finish()?)
+}
+
+/// The number of poles of one pass over the data, from the parameter `name`.
+fn poles(job: &Job, name: &str, minimum: bool) -> Result<usize> {
+    let asked = job.int(name)?;
+    let poles = asked.clamp(1, MOST_POLES);
+    if poles != asked {
+        job.warn(&format!("{name}={asked} is taken as {poles}: a filter has 1 to {MOST_POLES} poles (without flo= or fhi= that filter is left out)"));
+    }
+    let poles = poles as usize;
+    Ok(if poles > 1 && !minimum { poles / 2 } else { poles })
 }
 
 /// A Butterworth filter with its cut-off at `frequency` (a fraction of the sampling frequency), by the bilinear

@@ -55,8 +55,7 @@ pub fn pow(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     multiply(job, input, "pow", |job, i, axis| {
         let power = job.float_opt(&format!("pow{i}"))?.unwrap_or(0.0);
-        let gain = |at: usize| (axis.o + (at + 1) as f32 * axis.d).powf(power);
-        Ok((power != 0.0).then(|| (0..axis.n).map(gain).collect()))
+        Ok((power != 0.0).then(|| powers(job, (&format!("pow{i}"), power), (i, axis))))
     })
 }
 
@@ -65,9 +64,24 @@ pub fn tpow(job: &mut Job) -> Result<()> {
     cube::tell_across_time(job, &input)?;
     multiply(job, input, "pow", |job, i, axis| {
         let power = job.float("tpow")?;
-        let gain = |at: usize| (axis.o + (at + 1) as f32 * axis.d).powf(power);
-        Ok((i == 1).then(|| (0..axis.n).map(gain).collect()))
+        Ok((i == 1).then(|| powers(job, ("tpow", power), (i, axis))))
     })
+}
+
+/// The powers of the coordinates on axis `i`; warns of those that are not finite.
+fn powers(job: &Job, (key, power): (&str, f32), (i, axis): (usize, &Axis)) -> Vec<f32> {
+    let coordinate = |at: usize| axis.o + (at + 1) as f32 * axis.d;
+    let gains: Vec<f32> = (0..axis.n).map(|at| coordinate(at).powf(power)).collect();
+    if let Some(first) = gains.iter().position(|gain| !gain.is_finite()) {
+        let count = gains.iter().filter(|gain| !gain.is_finite()).count();
+        job.warn(&format!(
+            "{key}={power}: {count} of {} factors on axis {i} are not finite, the first for sample {first}, counted from 0 ({} to the power of {power} is {}): a negative number has no fractional power, and 0 no negative one",
+            axis.n,
+            coordinate(first),
+            gains[first]
+        ));
+    }
+    gains
 }
 
 pub fn costaper(job: &mut Job) -> Result<()> {

@@ -1,19 +1,20 @@
 //! `sfheaderattr`: statistics of trace headers.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::cube::{self, PIECE, Printer};
 use super::headers;
+use super::segy::keys;
 
 pub static SPEC: Program = Program {
     name: "sfheaderattr",
     about: "Print smallest, largest and mean values of trace headers.",
-    usage: "< headers.rsf segy=y desc=n",
+    usage: "< headers.rsf segy=y desc=n, or desc=y alone",
     comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=, and axis 2 the traces. One line is \
 printed for each key that is not 0 in all traces, and with desc=y for every key: name, number, smallest value @ its \
 trace, largest value @ its trace, mean. Keys and traces are counted from 0, while sfspike k1= and sfwindow count \
-differently: key 23 (gx) is k1=24 of sfspike and f1=23 of sfwindow. Names are those of SEG-Y. Keys after the 91 of SEG-Y, and with segy=n all keys, have the names \
+differently: key 23 (gx) is k1=24 of sfspike and f1=23 of sfwindow. Names are those of SEG-Y, and desc=y without input lists them with their meanings. Keys after the 91 of SEG-Y, and with segy=n all keys, have the names \
 key1=, key2=, ... of the header or the command line.",
     example: "sfsegyread tape=line.sgy tfile=headers.rsf read=h; sfheaderattr < headers.rsf",
     params: &PARAMS,
@@ -40,7 +41,15 @@ struct Seen {
 }
 
 pub fn run(job: &mut Job) -> Result<()> {
-    let mut input = job.stdin()?;
+    let desc = job.flag("desc")?;
+    let input = if desc {
+        job.stdin_if_any()?
+    } else {
+        Some(job.stdin()?)
+    };
+    let Some(mut input) = input else {
+        return explain(job);
+    };
     let kind = headers::kind(&input)?;
     let keys = cube::shape(&input)?[0].n;
     if kind == Kind::Float && job.flag("segy")? && keys < 91 {
@@ -73,7 +82,6 @@ pub fn run(job: &mut Job) -> Result<()> {
         }
     }
     let names = headers::meanings(job, &input, keys, |_| "?".into())?;
-    let desc = job.flag("desc")?;
     let number = |value: f64| format_g(value, 6);
     let mut out = Printer::stdout();
     out.line(&format!("{keys} headers, {traces} traces"))?;
@@ -98,6 +106,19 @@ pub fn run(job: &mut Job) -> Result<()> {
         }
     }
     out.line(&format!("{} ", "*".repeat(79)))?;
+    out.finish()
+}
+
+/// Prints the keys of SEG-Y with their numbers and meanings.
+fn explain(job: &Job) -> Result<()> {
+    ensure!(
+        job.flag("segy")?,
+        "with segy=n the headers name their keys, and there are none: sfheaderattr < headers.rsf segy=n desc=y"
+    );
+    let mut out = Printer::stdout();
+    for (i, field) in keys::trace_fields().into_iter().enumerate() {
+        out.line(&format!("{:<8} {i:4}  {}", field.name, field.about))?;
+    }
     out.finish()
 }
 

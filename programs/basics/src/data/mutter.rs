@@ -20,7 +20,7 @@ In midpoint gathers on three axes whose d3 is smaller than the offsets require, 
 offsets. If neither CDPtype= nor the header gives their number, it is assumed to be d2/d3, with half=n half of that, and a warning says so. This is right if axis 3 has the unit of axis 2, \
 and wrong if it counts midpoints. CDPtype=1 means that every gather has the offsets of axis 2; sfintbin writes it to its header.\n\n\
 offset= takes the offsets of field data from the headers that sfsegyread writes: sfheadermath < headers.rsf \
-output=offset | sfdd type=float > offset.rsf. If no sample is muted, or all are, a warning says so.\n\n\
+output=offset | sfdd type=float > offset.rsf. If no sample is muted, or all are, or all beyond x0, a warning says so.\n\n\
 Differs from Madagascar: if the taper has no width, samples on its edge are not changed (there they become not a \
 number).",
     example: "sfmutter < cmp.rsf half=n v0=1.5 tp=0.1 > muted.rsf",
@@ -90,6 +90,30 @@ struct Mute {
     muted: f32,
 }
 
+/// What is left of the traces beyond x0.
+#[derive(Default)]
+struct Beyond {
+    /// There are such traces.
+    any: AtomicBool,
+    /// One of them keeps a sample.
+    kept: AtomicBool,
+}
+
+impl Beyond {
+    /// Takes note of a trace at the offset `x` from x0.
+    fn see(&self, x: f32, is_kept: bool) {
+        if x != 0.0 {
+            self.any.fetch_or(true, Relaxed);
+            self.kept.fetch_or(is_kept, Relaxed);
+        }
+    }
+
+    /// Nothing is left of them.
+    fn is_lost(&self) -> bool {
+        self.any.load(Relaxed) && !self.kept.load(Relaxed)
+    }
+}
+
 /// The offsets of all traces.
 pub(super) struct Offsets {
     values: Vec<f32>,
@@ -147,7 +171,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let (x0, whole) = (job.float("x0")?, if job.flag("half")? { 2.0 } else { 1.0 });
     let mut output = job.output()?;
-    let (muted, kept) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (muted, kept, beyond) = (AtomicBool::new(false), AtomicBool::new(false), Beyond::default());
     lines::each(
         &mut input,
         &mut output,
@@ -159,15 +183,17 @@ pub fn run(job: &mut Job) -> Result<()> {
             let lost = mute.run(if abs { x.abs() } else { x }, line, result);
             muted.fetch_or(lost > 0, Relaxed);
             kept.fetch_or(lost < line.len(), Relaxed);
+            beyond.see(x, lost < line.len());
             Ok(())
         },
     )?;
-    if !(muted.into_inner() && kept.load(Relaxed)) {
-        let what = if kept.into_inner() {
-            "no sample"
-        } else {
-            "every sample"
-        };
+    let what = match (muted.into_inner(), kept.into_inner()) {
+        (false, _) => Some("no sample".to_string()),
+        (true, false) => Some("every sample".to_string()),
+        (true, true) if beyond.is_lost() => Some(format!("every sample beyond offset {x0}")),
+        (true, true) => None,
+    };
+    if let Some(what) = what {
         job.warn(&format!(
             "{what} was muted: check v0= (in the unit of offset over that of time), half=, and the offsets, which offset= or axis 2 gives (the first two are {})",
             offsets.first_two()

@@ -65,7 +65,10 @@ impl Operator {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn();
-        let mut child = child.with_context(|| format!("cannot start {name}"))?;
+        let mut child = child.with_context(|| match self.full_name() {
+            Some(full) => format!("cannot start {name} (did you mean {full} ?)"),
+            None => format!("cannot start {name}"),
+        })?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) = pipes.context("no pipe")?;
         let said = child.stderr.take();
@@ -114,6 +117,14 @@ parameters, such as shots=, may say how many)",
 }
 
 impl Operator {
+    /// The name with `sf` before it, if a program of that name is on PATH.
+    fn full_name(&self) -> Option<String> {
+        let full = format!("sf{}", self.program.to_str()?);
+        let folders = std::env::var_os("PATH")?;
+        let is_there = std::env::split_paths(&folders).any(|folder| folder.join(&full).is_file());
+        is_there.then_some(full)
+    }
+
     /// Passes on the program's standard error line by line, and each warning only once, however often the
     /// program is called.
     fn show(&self, said: impl Read) {

@@ -18,7 +18,7 @@ axes 1 and 3.",
             .range("-1 to 511", Some(-1.0), Some(511.0))
             .doc("axes to reverse, as a sum of powers of 2; -1: the last axis"),
         Param::string("opt").default("y").doc(
-            "y: o# and d# are those of the reversed axis; n: d# is kept and o# changes its sign; i: both are kept",
+            "y: o# and d# are those of the reversed axis; n: d# is kept and o# becomes minus the coordinate of the last sample; i: both are kept",
         ),
         MEMORY,
         Param::bool("verb")

@@ -13,7 +13,7 @@ pub static SPEC: Program = Program {
 value that contains blanks is put in double quotes. n# may change the shape of the dataset if the number of elements \
 stays the same.\n\n\
 data_format= and esize= together declare that the bytes have another type; the n# must then multiply to the same number \
-of bytes. data_format= alone has no effect (sfdd converts types).",
+of bytes. data_format= or esize= alone has no effect (sfdd converts types), nor has in=.",
     example: "sfput < in.rsf n1=100 n2=50 label1=Depth unit1=km > out.rsf",
     params: &PARAMS,
 };
@@ -76,6 +76,9 @@ sfpad change the number of elements",
             "{key}={text} is not allowed: {key}= must be a number"
         );
     }
+    if job.keys().iter().any(|(key, _)| key == "in") {
+        job.warn("in= has no effect: the data are copied into a file of their own, which out= or datapath= can name");
+    }
     let mut output = job.output()?;
     for (key, value) in job.keys() {
         output.put_raw(key, &value.to_string_lossy());
@@ -96,11 +99,18 @@ fn another_type(job: &Job, input: &Input) -> Result<Option<Format>> {
         let found = job.keys().iter().find(|(name, _)| name == key);
         found.map(|(_, value)| value.to_string_lossy().into_owned())
     };
-    let (Some(text), old) = (given("data_format"), input.format()) else {
+    let (size, old) = (given("esize"), input.format());
+    let Some(text) = given("data_format") else {
+        if let Some(size) = size.filter(|size| *size != old.kind.size().to_string()) {
+            job.warn(&format!(
+                "esize={size} has no effect without data_format=: the data are {old}, and an element has {} bytes (sfdd converts them)",
+                old.kind.size()
+            ));
+        }
         return Ok(None);
     };
     let new = Format::from_text(text.trim_matches('"'));
-    let Some(size) = given("esize") else {
+    let Some(size) = size else {
         if new != old {
             job.warn(&format!(
                 "data_format={text} has no effect without esize=: the data are {old} (sfdd converts them)"

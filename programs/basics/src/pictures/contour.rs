@@ -62,9 +62,9 @@ const OWN: [Param; 33] = [
     Param::input("cfile")
         .default_text("from c=")
         .doc("values of the lines, in a file"),
-    Param::bool("allpos")
-        .default("y")
-        .doc("y: no lines for negative values"),
+    Param::bool("allpos").default("y").doc(
+        "y: no lines for negative values (lines of other values are whole, also beside negative samples)",
+    ),
     Param::bool("clabel")
         .default("n")
         .doc("y: write the values on the lines"),
@@ -153,9 +153,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let plane = selection.read(&mut input, &mut Samples::of_nothing())?;
     let ends = ends(&plane)?;
     let levels = values(job, ends)?;
-    if job.flag("allpos")? && levels.iter().all(|level| *level < 0.0) && !levels.is_empty() {
-        job.warn("there is no line: all values of lines are negative, and allpos=y (the default) leaves these out; allpos=n draws them");
-    }
+    tell_left_out(job, &levels)?;
     let mut frame = frame(job, &input, &selection)?;
     let colours = colours(job, &levels, ends)?;
     if job.flag_opt("scalebar")?.unwrap_or(false) {
@@ -169,6 +167,24 @@ pub fn run(job: &mut Job) -> Result<()> {
     draw(job, &mut page, &plane, (&levels, &colours))?;
     page.drawing.end();
     delivery.picture(&page.close()?)
+}
+
+/// Warns of lines that allpos=y leaves out, if all are, or if the user gave their values.
+fn tell_left_out(job: &Job, levels: &[f32]) -> Result<()> {
+    let negative = levels.iter().filter(|level| **level < 0.0).count();
+    if negative == 0 || !job.flag("allpos")? {
+        return Ok(());
+    }
+    let given = ["c", "c0"].iter().any(|key| job.given(key)) || job.has_input("cfile");
+    if negative == levels.len() {
+        job.warn("there is no line: all values of lines are negative, and allpos=y (the default) leaves these out; allpos=n draws them");
+    } else if given {
+        job.warn(&format!(
+            "{negative} of {} lines are left out, because their values are negative and allpos=y (the default) leaves these out; allpos=n draws them",
+            levels.len()
+        ));
+    }
+    Ok(())
 }
 
 /// Smallest and largest value.
