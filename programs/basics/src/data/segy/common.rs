@@ -18,7 +18,7 @@ pub struct Common {
     /// Delay in milliseconds.
     pub delay: i32,
     /// The number to add to the delays of all headers, in their unit, so that the first delay is that of the data.
-    shift: i32,
+    pub shift: i32,
 }
 
 impl Common {
@@ -114,7 +114,8 @@ impl Common {
     /// Fills a trace header with keys of `tfile=`; returns 1 if it had to be corrected, else 0.
     pub fn fill(&self, header: &mut [u8], fields: &[Field], keys: &[i32]) -> u64 {
         for (field, value) in fields.iter().zip(keys) {
-            self.order.put_int(header, field.at, field.size, *value);
+            let shift = if field.at == DELRT { self.shift } else { 0 };
+            self.order.put_int(header, field.at, field.size, *value + shift);
         }
         let mut corrected = 0;
         for (at, value) in [(NS, self.short()), (DT, self.interval)] {
@@ -122,8 +123,6 @@ impl Common {
             self.order.put_int(header, at, 2, value);
             corrected |= u64::from(told != 0 && told != value);
         }
-        let delay = self.order.int(header, DELRT, 2) + self.shift;
-        self.order.put_int(header, DELRT, 2, delay.clamp(-32768, 32767));
         corrected
     }
 

@@ -29,17 +29,31 @@ pub const COUNIT: usize = 88;
 
 /// The smallest power of ten, at most 10000, with which integers of four bytes preserve all coordinates in single
 /// precision, or else within its last digit; if none does, the largest that the integers allow. The second number is
-/// the largest rounding error beyond that digit.
-pub fn divisor(all: &[f64], largest: f64) -> Result<(f64, f64)> {
-    let largest = all.iter().fold(largest, |most, x| most.max(x.abs()));
+/// the largest rounding error beyond that digit. `all` holds the coordinates and what is added to each before it is
+/// written, an origin.
+pub fn divisor(all: &[(f64, f64)]) -> Result<(f64, f64)> {
+    let sums = all.iter().map(|(x, origin)| (x + origin).abs());
+    let largest = sums.fold(0.0, f64::max);
     ensure!(
         largest < f64::from(i32::MAX),
         "a coordinate of {largest} does not fit into the four bytes of a header"
     );
-    let back = |x: f64, by: f64| (x * by).round() / by;
-    let same = |by: f64| all.iter().all(|&x| back(x, by) as f32 == x as f32);
-    let off = |x: f64, by: f64| (x - back(x, by)).abs() - x.abs() * f64::from(f32::EPSILON);
-    let whole = |by: f64| all.iter().all(|&x| off(x, by) <= 1e-9);
+    let back = |(x, origin): (f64, f64), by: f64| ((x + origin) * by).round() / by - origin;
+    // What sum, product and quotient lose in double precision, which is nothing without an origin.
+    let double = |(x, origin): (f64, f64)| match origin {
+        0.0 => 0.0,
+        _ => 4.0 * f64::EPSILON * (x + origin).abs(),
+    };
+    let same = |by: f64| {
+        let kept = |&one: &(f64, f64)| {
+            back(one, by) as f32 == one.0 as f32 || (back(one, by) - one.0).abs() <= double(one)
+        };
+        all.iter().all(kept)
+    };
+    let off = |one: (f64, f64), by: f64| {
+        (one.0 - back(one, by)).abs() - one.0.abs() * f64::from(f32::EPSILON) - double(one)
+    };
+    let whole = |by: f64| all.iter().all(|&one| off(one, by) <= 1e-9);
     let fits = |by: &f64| largest * by < f64::from(i32::MAX);
     let powers: Vec<f64> = [1.0, 10.0, 100.0, 1000.0, 10000.0]
         .into_iter()
@@ -50,7 +64,7 @@ pub fn divisor(all: &[f64], largest: f64) -> Result<(f64, f64)> {
     let by = by
         .or_else(|| powers.iter().copied().find(|&by| whole(by)))
         .unwrap_or(last);
-    let rounded = all.iter().map(|&x| off(x, by)).fold(0.0, f64::max);
+    let rounded = all.iter().map(|&one| off(one, by)).fold(0.0, f64::max);
     Ok((by, if rounded > 1e-9 { rounded } else { 0.0 }))
 }
 

@@ -129,17 +129,26 @@ impl Geometry {
         if let Some(odd) = other_order(axes, spread, shots) {
             bail!(odd);
         }
-        let all: Vec<f64> = sources.iter().chain(&receivers).flatten().copied().collect();
+        if let Some(own) = asked.and(from).filter(|_| asked != from) {
+            job.warn(&format!(
+                "origin={} replaces origin={}, which the header of sou= has: the coordinates that are written differ from those that sfsegyread read by the difference; leave origin= out to write those",
+                told(asked),
+                told(Some(own))
+            ));
+        }
         let origin = asked.or(from);
-        let moved = |place: &mut Place| (0..2).for_each(|a| place[a] += origin.map_or(0.0, |o| o[a]));
+        let added = |a: usize| origin.filter(|_| a < 2).map_or(0.0, |o| o[a]);
+        let places = sources.iter().chain(&receivers);
+        let all: Vec<(f64, f64)> = places
+            .flat_map(|place| (0..3).map(|a| (place[a], added(a))))
+            .collect();
+        let (divisor, off) = divisor(&all)?;
+        let moved = |place: &mut Place| (0..2).for_each(|a| place[a] += added(a));
         sources.iter_mut().chain(&mut receivers).for_each(moved);
-        let moved = sources.iter().chain(&receivers).flatten();
-        let largest = moved.fold(0.0f64, |most, x| most.max(x.abs()));
-        let (divisor, off) = divisor(&all, largest)?;
         // An error of half a thousandth of the unit does not matter.
         if off > 5e-4 {
             job.warn(&format!(
-                "coordinates are rounded by up to {off:.3}, because four bytes of a header hold no more digits of the largest one: give sou= and rec= relative to a nearby origin"
+                "coordinates are rounded by up to {off:.3}, because four bytes of a header hold no more digits of the largest one: give sou= and rec= relative to a nearby origin, and origin= with fewer decimals"
             ));
         }
         let found = Self {
@@ -223,12 +232,15 @@ impl Geometry {
     pub fn of_headers(job: &mut Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Self> {
         let (mut sources, mut receivers, mut sizes): (Vec<Place>, Vec<Place>, Vec<usize>) =
             Default::default();
-        let mut unit = 1;
+        let (mut unit, mut record, mut again) = (1, 0, 0u64);
         layout.each_header(job, "sou= and rec= need", (traces, mask), |_, header| {
             let standard = layout.standard(header);
             unit = unit.max(layout.order.int(&standard, COUNIT, 2));
             let (source, receiver) = places(layout.order, &standard);
-            if sources.last() != Some(&source) {
+            let before = std::mem::replace(&mut record, layout.order.int(&standard, FLDR, 4));
+            if sources.last() == Some(&source) {
+                again += u64::from(before != record);
+            } else {
                 sources.push(source);
                 sizes.push(0);
             }
@@ -237,6 +249,11 @@ impl Geometry {
                 *size += 1;
             }
         })?;
+        if again > 0 && sources.iter().any(|place| place[..2] != [0.0; 2]) {
+            job.warn(&format!(
+                "{again} times the field record (fldr) of a trace is another than that of the trace before it, but its source has the same place: a shot of sou= and rec= is all consecutive traces of one place, so these records are one shot; select single records by mask=, or read all without sou= and rec="
+            ));
+        }
         let arc = match unit {
             2 => Some("seconds of arc"),
             3 => Some("decimal degrees"),
@@ -334,9 +351,19 @@ impl Geometry {
             .iter()
             .chain(&self.receivers)
             .all(|place| place[1] == y);
+        // Points of x, z count from an origin that has their y.
+        let origin = match (plane, self.origin) {
+            (true, origin) if y != 0.0 => {
+                let [x, before] = origin.unwrap_or_default();
+                // Without the digits that the difference in double precision leaves.
+                Some([x, ((before + y) * 1e6).round() / 1e6])
+            }
+            (_, origin) => origin,
+        };
         let mut rounding = Rounding::default();
         for (name, places) in [("source", &self.sources), ("receiver", &self.receivers)] {
-            for (i, key) in "xyz".chars().enumerate() {
+            let written = "xyz".chars().enumerate().filter(|(_, key)| !plane || *key != 'y');
+            for (i, key) in written {
                 rounding.see(
                     |place| format!("{name} {}: {key}", place + 1),
                     places.iter().map(|place| place[i]),
@@ -365,7 +392,7 @@ impl Geometry {
                     ..shots
                 },
             );
-            if let Some([x, y]) = self.origin {
+            if let Some([x, y]) = origin {
                 output.put_text(ORIGIN, &format!("{x},{y}"));
             }
             output.write_f32(&values)?;

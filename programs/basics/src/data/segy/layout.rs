@@ -1,11 +1,11 @@
-//! The layout of a SEG-Y or SU file, from its headers.
+//! The layout of a SEG-Y or SU file, and that of a SEG-Y file from its headers (`su.rs`: of an SU file).
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rsf_io::Job;
 
 use super::keys::TRACE_HEADER;
@@ -14,8 +14,8 @@ use super::samples::{Coding, Order};
 use super::tape::Tape;
 use super::text::{self, TEXT_HEADER};
 use super::{
-    BINARY_HEADER, D1, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, MFEET, NS,
-    ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS, TRID,
+    BINARY_HEADER, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, MFEET, NS, ORDER_CONSTANT,
+    REAL_HDT, REVISION, TRAILERS,
 };
 
 /// The largest number of extended textual headers that are read if the binary header gives the byte at which traces
@@ -43,7 +43,7 @@ pub struct Layout {
     /// Axis 1 from `d1` and `f1` of Seismic Unix, for traces without a sampling interval.
     pub spacing: Option<Spacing>,
     /// Whether `step` comes from the 8-byte field of revision 2.
-    step_is_long: bool,
+    pub(super) step_is_long: bool,
     /// Number of bytes before the first trace.
     pub before: u64,
     /// Number of bytes after the last trace.
@@ -358,123 +358,4 @@ fn block_of_text(tape: &mut Tape, what: &dyn Fn() -> String) -> Result<String> {
 /// Whether the bytes begin a stanza of a textual header, in ASCII or EBCDIC.
 fn starts_stanza(bytes: &[u8]) -> bool {
     matches!(bytes, [b'(', b'('] | [0x4d, 0x4d])
-}
-
-/// Reads the layout of an SU file from its first trace header.
-pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
-    ensure!(
-        !job.given("format"),
-        "format= applies to SEG-Y only: samples of SU are IEEE reals of 4 bytes"
-    );
-    let first = tape.ahead(TRACE_HEADER)?;
-    ensure!(
-        first.len() == TRACE_HEADER,
-        "{} has no trace: it holds {} bytes, but a trace header alone has {TRACE_HEADER}",
-        tape.name,
-        first.len()
-    );
-    if text::is_text(&first) {
-        bail!(
-            "{} begins with text, so it is SEG-Y and not SU: sfsegyread reads it",
-            tape.name
-        );
-    }
-    let fits = |order: Order| {
-        let samples = order.count(&first, NS);
-        let size = (TRACE_HEADER + 4 * samples) as u64;
-        samples > 0 && tape.length.is_none_or(|length| length % size == 0)
-    };
-    let told = !job.flag("endian")? || job.flag("suxdr")?;
-    let order = if !job.flag("endian")? {
-        Order::Little
-    } else if job.flag("suxdr")? {
-        Order::Big
-    } else {
-        match (fits(Order::Little), fits(Order::Big)) {
-            (true, true) => likely(&first),
-            (false, true) => Order::Big,
-            _ => Order::Little,
-        }
-    };
-    let samples = job.int_opt("ns")?.map_or(order.count(&first, NS), |n| n as usize);
-    ensure!(
-        samples > 0,
-        "{}: the first trace header has 0 samples; give the number of samples by ns=",
-        tape.name
-    );
-    let mut layout = Layout {
-        order,
-        samples_order: order,
-        coding: Coding::Ieee,
-        samples,
-        step: order.count(&first, DT) as f64 / 1e6,
-        step_of: "the first trace",
-        spacing: None,
-        step_is_long: false,
-        before: 0,
-        behind: 0,
-        between: 0,
-        map: None,
-        lengths: 0,
-    };
-    if !told && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
-        layout.samples_order = order.turned();
-        job.warn(&format!(
-            "headers are {} and samples {}, as Madagascar's sfsuwrite writes them, and are read accordingly (suxdr=y or endian=n means \
-            that both have the same byte order)",
-            order.words(),
-            layout.samples_order.words()
-        ));
-    }
-    if layout.step == 0.0 {
-        spacing_of_su(job, &mut layout, &first);
-    }
-    Ok(layout)
-}
-
-/// Uses the spacing that Seismic Unix stores as a real in bytes 181 to 184 of a trace header, followed by the
-/// coordinate of the first sample.
-fn spacing_of_su(job: &Job, layout: &mut Layout, first: &[u8]) {
-    let real = |at: usize| f64::from(f32::from_bits(layout.order.int(first, at, 4) as u32));
-    let (step, begin) = (real(D1), real(D1 + 4));
-    // SEG-Y has integers there, which are tiny when they are read as reals.
-    if !(1e-9..1e9).contains(&step) {
-        return;
-    }
-    let begin = if begin.abs() < 1e9 { begin } else { 0.0 };
-    let is_time = layout.order.int(first, TRID, 2) <= 1;
-    job.warn(&format!(
-        "the first trace has no sampling interval (dt=0): d1={} from its bytes 181 to 184, where Seismic Unix stores the spacing, is used{}",
-        step as f32,
-        if is_time { " as seconds" } else { " without a unit (sfput label1= unit1= sets it)" }
-    ));
-    layout.step = step;
-    layout.spacing = Some(Spacing {
-        first: begin,
-        is_time,
-    });
-}
-
-/// Of two byte orders that are both possible, the one in which the trace identification code is smaller.
-fn likely(header: &[u8]) -> Order {
-    let size = |order: Order| order.count(header, TRID);
-    if size(Order::Big) < size(Order::Little) {
-        Order::Big
-    } else {
-        Order::Little
-    }
-}
-
-/// Whether the samples have a byte order other than that of the headers. In the wrong order the last mantissa bits
-/// become the exponent, so magnitudes lie anywhere between 1e-38 and 1e38, or are denormal.
-fn mixed(samples: &[u8], order: Order) -> bool {
-    let usual = |order: Order| {
-        let values = samples
-            .chunks_exact(4)
-            .map(|bytes| f32::from_bits(order.int(bytes, 0, 4) as u32));
-        let usual = |x: f32| x == 0.0 || (1e-15..1e15).contains(&x.abs());
-        values.filter(|x| usual(*x)).count()
-    };
-    let (as_told, turned) = (usual(order), usual(order.turned()));
-    turned > as_told && 10 * as_told < 9 * (samples.len() / 4)
 }

@@ -7,7 +7,8 @@ use rsf_io::{Axis, Job, Output, Param, Program};
 use super::delays::{Alignment, delay};
 use super::geometry::geometry;
 use super::keys::{Field, TRACE_HEADER, byte, extra_fields, trace_fields};
-use super::layout::{Layout, segy_layout, su_layout};
+use super::layout::{Layout, segy_layout};
+use super::su::su_layout;
 use super::tape::Tape;
 use super::{BLOCK, NS};
 
@@ -43,7 +44,7 @@ are 0. All traces must \
 have the same length; headers that give another length are reported, and so are different delays (delrt), which align=y takes into account. If the binary header has no number of samples or no \
 sampling interval, those of the first trace are used; for SU without dt, d1 and f1 (reals at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n\
 sou= and rec= name files for the points of sources and receivers, as the modelling programs read them (x, z or, if y changes, x, y, z; z downwards; from sx, sy, \
-selev, sdepth, gx, gy, gelev with scalco and scalel). The data then have the axes time, receiver \
+selev, sdepth, gx, gy, gelev with scalco and scalel). The y that all points of x, z have is added to origin= in the headers of both files, so that sfsegywrite writes it again. The data then have the axes time, receiver \
 and shot; a shot consists of consecutive traces with the same source. sftransp plane=12 | sfspray axis=2 n=1 turns them into receiver, \
 component, time, shot; for data of vertical velocity only, sfpad n2=2 (n2=3 in 3-D) adds the other components as zeros.\n\n\
 An SU file whose samples and headers differ in byte order, as Madagascar's sfsuwrite writes it by default, \
@@ -280,9 +281,15 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     };
     let sizes = || {
         format!(
-            "a trace of {} samples has {size} bytes ({}); if the headers are wrong, give ns= and format=",
+            "a trace of {} samples has {size} bytes ({}); if the headers are wrong, give {}",
             layout.samples,
-            layout.coding.words()
+            layout.coding.words(),
+            // SU has one format, and nothing before its traces.
+            if layout.before == 0 {
+                "ns="
+            } else {
+                "ns= and format="
+            }
         )
     };
     ensure!(there > 0, "{} has no whole trace: {}", tape.name, sizes());

@@ -13,6 +13,7 @@ use super::common::Common;
 use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, binary_fields, byte, extra_fields, trace_fields};
 use super::layout::major;
+use super::narrow::Narrow;
 use super::revision::{self, second_revision};
 use super::samples::{Coding, Losses};
 use super::text::{self, TEXT_HEADER};
@@ -40,7 +41,7 @@ const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sf
 were added there. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic data \
 (trid), ns, dt and delrt. ns, dt and delrt are those of the data: they replace zeros in tfile=, and a header \
 with other values is corrected, with a warning. Delays that differ between traces keep their differences from the first, \
-whose delay is o1.\n\n\
+whose delay is o1. A number that does not fit into the two bytes of its key is an error; one above 32767, which most programs read as negative, is reported.\n\n\
 sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): fldr, ep, tracf, \
 offset, sx, sy, gx, gy, sdepth, gelev, and in scalco and scalel the power of ten that keeps their digits. The traces must be ordered by \
 shot, then by receiver, as by sftransp < data.rsf plane=13 | sfwindow n2=1 f2=0 | sfsegywrite sou=sou.rsf rec=rec.rsf, for one shot or \
@@ -48,7 +49,7 @@ several.\n\n\
 The textual header comes from hfile= (3200 bytes, or up to 40 lines of up to 80 characters), the binary one from bfile= (400 \
 bytes). Without these parameters, files named header and binary in the current folder are used if they have those \
 lengths; otherwise new headers are made. Names of fields of the binary header (jobid=, lino=, reno=, ntrpr=, hdt=, hns=, \
-fold=, tsort=, mfeet=, ...) set these fields.\n\n\
+fold=, tsort=, mfeet=, ...) set these fields; hns= must be n1 of the data.\n\n\
 d1 is taken to be in s if it is below 1 and in ms otherwise, unless unit1 is s or ms.\n\n\
 Samples that the format cannot hold are reported with their number: NaN becomes 0 except in IEEE reals, and numbers that \
 are too large become the largest of the format.\n\n\
@@ -117,19 +118,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     let geometry = Geometry::of_lists(job, &cube::shape(&input)?[1..])?;
     let mut headers = headers(job, traces)?;
     let fields = fields(job, headers.as_ref())?;
-    let mut coding = Coding::Ieee;
-    let mut begin = Vec::new();
-    if su {
-        ensure!(
-            job.int_opt("format")?.is_none(),
-            "format= applies to SEG-Y only: samples of SU are IEEE reals of 4 bytes"
-        );
-    } else {
-        begin = textual(job, traces, &common)?;
-        let binary = binary(job, &common)?;
-        coding = Coding::of(i64::from(common.order.int(&binary, FORMAT, 2)))?;
-        begin.extend(binary);
-    }
+    let (begin, coding) = beginning(job, (traces, su), &common)?;
     refuse_strange_words(job, &fields)?;
     if job.flag("verb")? {
         job.say(&format!(
@@ -147,7 +136,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     let size = TRACE_HEADER + common.samples * coding.size();
     let together = (BLOCK / size).max(1) as u64;
     let (mut trace, mut corrected) = (0, 0);
-    let mut losses = Losses::default();
+    let (mut losses, mut narrow) = (Losses::default(), Narrow::default());
     while trace < traces {
         let now = together.min(traces - trace) as usize;
         let mut values = vec![0.0f32; now * common.samples];
@@ -164,7 +153,11 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
         for (i, bytes) in block.chunks_exact_mut(size).enumerate() {
             let (header, samples) = bytes.split_at_mut(TRACE_HEADER);
             match headers {
-                Some(_) => corrected += common.fill(header, &fields, &keys[i * fields.len()..]),
+                Some(_) => {
+                    let keys = &keys[i * fields.len()..];
+                    narrow.look(&fields, keys, common.shift, trace + i as u64)?;
+                    corrected += common.fill(header, &fields, keys);
+                }
                 None => common.make(header, trace + i as u64, geometry.as_ref()),
             }
             coding.encode(
@@ -183,8 +176,25 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
             common.samples, common.exact
         ));
     }
+    narrow.tell(job);
     losses.words(coding).iter().for_each(|words| job.warn(words));
     Ok(())
+}
+
+/// The bytes before the first trace, and the format of samples.
+fn beginning(job: &mut Job, (traces, su): (u64, bool), common: &Common) -> Result<(Vec<u8>, Coding)> {
+    if su {
+        ensure!(
+            job.int_opt("format")?.is_none(),
+            "format= applies to SEG-Y only: samples of SU are IEEE reals of 4 bytes"
+        );
+        return Ok((Vec::new(), Coding::Ieee));
+    }
+    let mut begin = textual(job, traces, common)?;
+    let binary = binary(job, common)?;
+    let coding = Coding::of(i64::from(common.order.int(&binary, FORMAT, 2)))?;
+    begin.extend(binary);
+    Ok((begin, coding))
 }
 
 /// The file of trace headers, if one is given.
@@ -290,6 +300,11 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
                 "{}={value} does not fit into {} bytes",
                 field.name,
                 field.size
+            );
+            ensure!(
+                field.at != HNS || value == common.samples as i64,
+                "hns={value}: the traces of the data have {} samples (n1), and the binary header says so; leave hns= out (sfwindow n1= or sfpad n1= changes the length of traces)",
+                common.samples
             );
             order.put_int(&mut header, field.at, field.size, value as i32);
         }

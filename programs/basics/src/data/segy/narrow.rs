@@ -1,0 +1,55 @@
+//! Keys of trace headers that do not fit into their two bytes.
+
+use anyhow::{Result, ensure};
+use rsf_io::Job;
+
+use super::keys::Field;
+use super::{DELRT, DT, NS};
+
+/// Keys above 32767 in two bytes, which most programs read as negative numbers.
+#[derive(Default)]
+pub struct Narrow {
+    count: u64,
+    /// Name, trace (from 1) and value of the first.
+    first: Option<(String, u64, i32)>,
+}
+
+impl Narrow {
+    /// Looks at the keys of a trace (counted from 0), whose delays are moved by `shift`. The number of samples and the
+    /// interval are those of the data, whatever the keys say.
+    ///
+    /// # Errors
+    /// A key has more than two bytes can hold.
+    pub fn look(&mut self, fields: &[Field], keys: &[i32], shift: i32, trace: u64) -> Result<()> {
+        let short = fields.iter().zip(keys).filter(|(field, _)| field.size == 2);
+        for (field, key) in short.filter(|(field, _)| ![NS, DT].contains(&field.at)) {
+            let moved = if field.at == DELRT { shift } else { 0 };
+            let value = key.saturating_add(moved);
+            let most = if field.at == DELRT { 32_767 } else { 65_535 };
+            ensure!(
+                (-32_768..=most).contains(&value),
+                "{}={value} of trace {} does not fit into the two bytes of this key of a trace header (sfheadermath key={} changes it in tfile=)",
+                field.name,
+                trace + 1,
+                field.name
+            );
+            if value > 32_767 {
+                self.count += 1;
+                self.first
+                    .get_or_insert_with(|| (field.name.clone(), trace + 1, value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Warns of such keys.
+    pub fn tell(self, job: &Job) {
+        if let Some((name, trace, value)) = self.first {
+            job.warn(&format!(
+                "{} keys of trace headers are above 32767, the most that two bytes with a sign hold, the first {name}={value} of trace {trace}: most programs, sfsegyread included, read it as {}",
+                self.count,
+                value - 65_536
+            ));
+        }
+    }
+}

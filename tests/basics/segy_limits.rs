@@ -1,0 +1,98 @@
+//! What two bytes of a trace header hold, and byte orders of files that were cut short.
+
+use crate::bench::Bench;
+
+/// An SU file that was cut short is read in its own byte order, whole traces of it, with a warning.
+#[test]
+fn files_of_su_that_were_cut_short_keep_their_byte_order() {
+    let bench = Bench::new();
+    for samples in [1000usize, 512, 300, 256, 7] {
+        bench.run(&format!(
+            "sfmath n1={samples} n2=100 d1=0.002 output='sin(x1*x2)+x2' > full.rsf"
+        ));
+        let (full, size) = (bench.reals("full.rsf"), 240 + 4 * samples);
+        for (endian, order) in [("y", "big"), ("n", "little")] {
+            bench.run(&format!("sfsuwrite < full.rsf tape=full.su endian={endian}"));
+            let bytes = bench.bytes("full.su");
+            for cut in [
+                100 * size - 1,
+                99 * size + 240,
+                50 * size + 13,
+                2 * size + 2,
+                size + 241,
+            ] {
+                bench.put("cut.su", &bytes[..cut]);
+                let said = bench.said("sfsuread tape=cut.su tfile=h.rsf > cut.rsf");
+                let (traces, rest) = (cut / size, cut % size);
+                assert!(
+                    said.contains(&format!("cut.su has {rest} bytes after its last whole trace"))
+                        && said.lines().count() == 1,
+                    "{order} {samples} {cut}: {said}"
+                );
+                assert_eq!(bench.lengths("cut.rsf", 2), [samples, traces], "{order} {cut}");
+                assert_eq!(bench.reals("cut.rsf"), full[..traces * samples], "{order} {cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_number_of_samples_is_that_of_the_data() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=20 n2=3 d1=0.004 output=x1 > d.rsf");
+    let told = bench.refused("sfsegywrite < d.rsf tape=k.sgy hns=77");
+    assert!(
+        told.contains("hns=77: the traces of the data have 20 samples (n1)"),
+        "{told}"
+    );
+    bench.run("sfsegywrite < d.rsf tape=k.sgy hns=20 hdt=2000");
+    assert_eq!(bench.bytes("k.sgy")[3216..3222], [7, 208, 0, 0, 0, 20]);
+}
+
+#[test]
+fn keys_of_two_bytes_do_not_wrap() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=10 n2=2 d1=0.004 output=x1 > d.rsf");
+    let with = |formula: &str, key: &str| {
+        bench.run(&format!(
+            "sfspike n1=91 n2=2 mag=0 | sfdd type=int | sfheadermath output={formula} key={key} > h.rsf"
+        ));
+    };
+    for (program, read) in [("sfsegywrite", "sfsegyread"), ("sfsuwrite", "sfsuread")] {
+        with("39999+N", "nhs");
+        let said = bench.said(&format!(
+            "{program} < d.rsf tfile=h.rsf tape=k; {read} tape=k tfile=t.rsf > q.rsf"
+        ));
+        assert!(
+            said.contains("2 keys of trace headers are above 32767")
+                && said.contains("the first nhs=39999 of trace 1")
+                && said.contains("read it as -25537"),
+            "{said}"
+        );
+        for (formula, key, value) in [
+            ("70000*N", "nhs", "70000"),
+            ("-32769*N", "laga", "-32769"),
+            ("40000*N", "delrt", "40000"),
+        ] {
+            with(formula, key);
+            let told = bench.refused(&format!("{program} < d.rsf tfile=h.rsf tape=k"));
+            assert!(
+                told.contains(&format!(
+                    "{key}={value} of trace 2 does not fit into the two bytes"
+                )),
+                "{told}"
+            );
+        }
+        // Numbers that fit, four bytes, and what comes from the data.
+        for (formula, key) in [
+            ("-32768", "nhs"),
+            ("32767", "trid"),
+            ("2000000000", "sx"),
+            ("65536+N", "ns"),
+        ] {
+            with(formula, key);
+            let said = bench.said(&format!("{program} < d.rsf tfile=h.rsf tape=k"));
+            assert!(!said.contains("keys of trace headers"), "{key}: {said}");
+        }
+    }
+}
