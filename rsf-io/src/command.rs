@@ -239,13 +239,29 @@ impl Words {
         for (key, value) in header.entries() {
             let key = String::from_utf8_lossy(key).into_owned();
             // A par= inside a par= file has no effect.
-            let value = OsString::from_vec(unquoted(value).to_vec());
+            let value = OsString::from_vec(bare(value).ok_or_else(|| open_quote(&name, &key))?.to_vec());
             if key != "par" && !self.assign(program, &key, value, false)? {
                 self.unknown.push(format!("{name}: {}", unknown(program, &key)));
             }
         }
         Ok(())
     }
+}
+
+/// A value of a par= file without the quotes around it, single ones as in a shell included; `None` if a single quote is
+/// opened and not closed.
+fn bare(value: &[u8]) -> Option<&[u8]> {
+    match value {
+        [b'\'', inner @ .., b'\''] => Some(inner),
+        [b'\'', ..] => None,
+        _ => Some(unquoted(value)),
+    }
+}
+
+fn open_quote(name: &str, key: &str) -> Error {
+    Error::new(format!(
+        "{name}: the value of {key}= begins with a single quote that is not closed before the next blank: values with blanks are written in double quotes, as {key}=\"...\""
+    ))
 }
 
 fn declared(program: &'static Program, key: &str) -> Option<&'static Param> {

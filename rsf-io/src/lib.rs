@@ -77,6 +77,7 @@ pub use launcher::{Launched, launched};
 pub use number::{format_g, shortest_g};
 pub use output::{Output, Written};
 pub use params::{Param, ParamKind, Program};
+pub use pipe::ensure_stdout;
 pub use second::second;
 pub use signals::{Signal, Watch, interrupted};
 pub use together::{Places, SharedData};

@@ -40,14 +40,23 @@ extern "C" fn look() {
     CLOSED.store(flags == -1, Ordering::Relaxed);
 }
 
+/// Checks that standard output can receive what the program writes; `file` is the name that the advice uses.
+///
+/// # Errors
+/// It was closed when the process began.
+pub fn ensure_stdout(file: &str) -> Result<()> {
+    if CLOSED.load(Ordering::Relaxed) {
+        return Err(Error::new(format!(
+            "standard output is closed: send it to a file with > {file}, or to another program with |"
+        )));
+    }
+    Ok(())
+}
+
 /// A second handle to standard output, which bypasses the buffer of Rust's own.
 /// Errors: it was closed when the process began.
 pub(crate) fn stdout_file() -> Result<File> {
-    if CLOSED.load(Ordering::Relaxed) {
-        return Err(Error::new(
-            "standard output is closed: send it to a file with > file.rsf, or to another program with |",
-        ));
-    }
+    ensure_stdout("file.rsf")?;
     let fd = io::stdout().as_fd().try_clone_to_owned();
     fd.map(File::from)
         .map_err(|e| Error::os("cannot use standard output", e))

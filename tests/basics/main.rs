@@ -10,6 +10,7 @@ mod exactness;
 mod files;
 mod formulas;
 mod gathers;
+mod joined;
 mod large;
 mod madagascar;
 mod operators;

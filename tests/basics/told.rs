@@ -159,3 +159,89 @@ fn refusals_have_their_numbers() {
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
+
+/// The keys of a single trace are one trace; a column of another length, of real numbers or with segy=n is one of many.
+#[test]
+fn headers_of_a_single_trace_are_one_trace() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=10 n2=1 d1=0.004 output=x1 | sfsegywrite tape=o.sgy; sfsegyread tape=o.sgy tfile=t.rsf > q.rsf");
+    bench.run("sfheadermath < t.rsf output=sx+gx+3+N > z.rsf; sfheadermath < t.rsf output=7 key=sx > t7.rsf");
+    assert_eq!(bench.lengths("z.rsf", 2), [1, 1]);
+    assert_eq!(bench.open("z.rsf").read_all::<i32>().unwrap(), [3]);
+    let back: Vec<i32> = bench.open("t7.rsf").read_all().unwrap();
+    assert_eq!((back.len(), back[21]), (91, 7));
+    // A key more, which the header names.
+    bench.run("sfsegyread tape=o.sgy tfile=t.rsf key1=deep deep=180 > q.rsf; sfheadermath < t.rsf output=deep+5 > z.rsf");
+    assert_eq!(bench.open("z.rsf").read_all::<i32>().unwrap(), [5]);
+    let column: Vec<i32> = (0..91).collect();
+    bench.raw("c.rsf", "n1=91", "native_int", &column);
+    for line in [
+        "sfheadermath < c.rsf segy=n output=2*input",
+        "sfwindow < c.rsf n1=90 | sfheadermath output=2*input",
+        "sfdd < c.rsf type=float | sfheadermath output=2*input",
+    ] {
+        let found = bench.run(&format!(
+            "{line} | sfwindow f1=80 n1=3 | sfdd type=float | sfdisfil number=n"
+        ));
+        let found: Vec<&str> = found.split_whitespace().collect();
+        assert_eq!(found, ["160", "162", "164"], "{line}");
+    }
+}
+
+#[test]
+fn results_that_headers_cannot_hold_are_told() {
+    let bench = Bench::new();
+    let run = |formula: &str| {
+        let done = bench.sh(&format!(
+            "sfspike n1=91 n2=2 mag=500000 | sfdd type=int | sfheadermath output='{formula}' > z.rsf"
+        ));
+        assert_eq!(done.code, 0, "{}", done.err);
+        (bench.open("z.rsf").read_all::<i32>().unwrap(), done.err)
+    };
+    let (found, said) = run("sx*sy");
+    assert_eq!(found, [i32::MAX; 2]);
+    assert!(
+        said.contains("output= becomes int, the type of the headers: 2 of the values are beyond the range of the type, and became its limit"),
+        "{said}"
+    );
+    let (found, said) = run("N/N");
+    assert_eq!(found, [0, 1]);
+    assert!(said.contains("1 of the values are NaN, and became 0"), "{said}");
+    let (found, said) = run("2147483647.9*(1-2*N)");
+    assert_eq!((found, said.as_str()), (vec![i32::MAX, -i32::MAX], ""));
+}
+
+/// Programs that print do not pretend that somebody reads it; a reader that has read enough is no error.
+#[test]
+fn text_for_a_closed_output_is_an_error() {
+    let bench = Bench::new();
+    bench.dataset("a.rsf", &[4, 3], &ramp(12));
+    for program in ["sfattr", "sfdisfil", "sfin", "sfget n1", "sfheaderattr segy=n"] {
+        let told = bench.refused(&format!("{program} < a.rsf >&-"));
+        assert!(
+            told.contains("standard output is closed: send it to a file"),
+            "{told}"
+        );
+    }
+    assert_eq!(bench.sh("sfdisfil < a.rsf | true").code, 0);
+}
+
+#[test]
+fn quotes_of_par_files_are_those_of_a_shell() {
+    let bench = Bench::new();
+    for (text, value) in [
+        ("output='x1*2'\n", 6.0),
+        ("output=\"x1*2 + 1\"\n", 7.0),
+        ("output=x1*3\n", 9.0),
+    ] {
+        bench.put("p.par", text);
+        bench.run("sfmath n1=4 d1=1 par=p.par > a.rsf");
+        assert_eq!(bench.reals("a.rsf")[3], value, "{text}");
+    }
+    bench.put("p.par", "output='x1 * 2'\n");
+    let told = bench.refused("sfmath n1=4 d1=1 par=p.par > a.rsf");
+    assert!(
+        told.contains("the value of output= begins with a single quote") && told.contains("output=\"...\""),
+        "{told}"
+    );
+}

@@ -175,8 +175,9 @@ class Seismology(Scratch):
             back = rsfdata.read(io.BytesIO(done.stdout)).to_xarray()
             self.assertEqual(list(back.station.values), ["IV.AAA", "IV.BBB.00"], line)
             self.assertEqual(str(seismology.begin(back)), "2026-03-04T05:06:07.500000Z")
-        # The program drops the name if it keeps one receiver of two, but Python does not.
-        self.assertNotIn("station", sifaka.run("window", found, n1=1, squeeze=False).coords)
+        # Names are selected with their receivers; those whose number no longer fits are left out.
+        self.assertEqual(sifaka.run("window", found, f1=1, squeeze=False).station.values.tolist(), ["IV.BBB.00"])
+        self.assertNotIn("station", sifaka.run("pad", found, n1=3).coords)
         rsfdata.write(self.path("b.rsf"), sifaka._arrays.dataset(found.isel(r=[1])))
         self.assertEqual(list(sifaka.read(self.path("b.rsf")).station.values), ["IV.BBB.00"])
 

@@ -11,8 +11,10 @@ pub static SPEC: Program = Program {
     name: "sfcat",
     about: "Join datasets along an axis.",
     usage: "[< first.rsf] second.rsf third.rsf ... axis=3 > out.rsf",
-    comments: "All datasets must have the same type and agree on every axis except axis=. The dataset on standard input, \
-if there is one, comes first. The header is that of the first dataset, even if order= puts another dataset before it.",
+    comments: "All datasets must have the same type and the same lengths of every axis except axis=; other origins and samplings are reported, \
+and those of the first dataset are used. The dataset on standard input, \
+if there is one, comes first. The header is that of the first dataset, even if order= puts another dataset before it. Names of stations (stations= in \
+the header) are joined as the receivers are, if all datasets have them; otherwise they are left out, with a warning.",
     example: "sfcat axis=2 vx.rsf vz.rsf > both.rsf",
     params: &PARAMS,
 };
@@ -57,7 +59,18 @@ static PARAMS: [Param; 7] = [
         .doc("number of samples in each gap"),
 ];
 
+/// The key in headers with the names of receivers.
+const STATIONS: &str = "stations";
+
 /// A dataset that is to be joined.
+struct Part {
+    source: Source,
+    /// Its length on the joined axis.
+    n: usize,
+    /// The names of its receivers, if its header has them.
+    stations: Option<String>,
+}
+
 enum Source {
     Open(Box<Input>),
     /// A file that is opened when it is needed, so that a thousand files need not be open at once.
@@ -75,7 +88,7 @@ pub fn merge(job: &mut Job) -> Result<()> {
 fn join(job: &mut Job, usual: bool) -> Result<()> {
     let (axis, mut axes, mut sources, kind) = open(job)?;
     arrange(job, &mut sources)?;
-    let total: usize = sources.iter().map(|(_, n)| n).sum();
+    let total: usize = sources.iter().map(|part| part.n).sum();
     let gap = match (job.flag_opt("space")?.unwrap_or(usual), job.int_opt("nspace")?) {
         (false, _) => 0,
         (true, Some(gap)) => gap as usize,
@@ -87,10 +100,13 @@ fn join(job: &mut Job, usual: bool) -> Result<()> {
     joined.d = job.float_opt("d")?.unwrap_or(joined.d);
     let mut output = job.output()?;
     write_axes(&mut output, &axes);
+    if let Some(names) = names(job, &sources, is_of_receivers(&axes[axis - 1]), gap) {
+        output.put_text(STATIONS, &names);
+    }
     let (block, outer) = (cube::count(&axes[..axis - 1]) as u64, cube::count(&axes[axis..]));
     let files = sources.len();
     for _ in 0..outer {
-        for (number, (source, n)) in sources.iter_mut().enumerate() {
+        for (number, Part { source, n, .. }) in sources.iter_mut().enumerate() {
             let (elements, last) = (block * *n as u64, number + 1 == files);
             let mut opened;
             let input = match source {
@@ -121,7 +137,7 @@ fn piece<T: Element>(input: &mut Input, output: &mut Output, elements: u64, gap:
 }
 
 /// Sorts the datasets by their positions in `order=`; equal positions keep the order of the command line.
-fn arrange(job: &Job, sources: &mut Vec<(Source, usize)>) -> Result<()> {
+fn arrange(job: &Job, sources: &mut Vec<Part>) -> Result<()> {
     let places = job.ints("order")?;
     let Some(last) = places.last() else { return Ok(()) };
     if places.len() != sources.len() {
@@ -135,6 +151,60 @@ fn arrange(job: &Job, sources: &mut Vec<(Source, usize)>) -> Result<()> {
     placed.sort_by_key(|(number, _)| places.get(*number).unwrap_or(last));
     sources.extend(placed.into_iter().map(|(_, source)| source));
     Ok(())
+}
+
+/// Warns if a dataset has another sampling on the joined axis than the first, unless d= gives that of the result.
+fn tell_sampling(job: &Job, axis: usize, first: &Input, other: &Input) -> Result<()> {
+    let (a, b) = (first.axis(axis), other.axis(axis));
+    if job.float_opt("d")?.is_none() && b.n > 1 && (a.d - b.d).abs() > 1e-3 * a.d.abs() {
+        job.warn(&format!(
+            "d{axis}={} in {} and d{axis}={} in {}: the joined axis has the first sampling throughout, so coordinates of the second dataset are wrong (sfremap1 resamples axis 1, d= gives the sampling of the result)",
+            a.d,
+            first.name(),
+            b.d,
+            other.name()
+        ));
+    }
+    Ok(())
+}
+
+/// Whether an axis is that of receivers, as modelling programs label it.
+fn is_of_receivers(axis: &Axis) -> bool {
+    axis.label.as_deref() == Some("r")
+}
+
+/// What the key of names of stations becomes, if it changes: along the axis of receivers the names of all datasets,
+/// where each has as many as receivers and no gap lies between them; along other axes all datasets must have the same
+/// names. Otherwise it becomes empty, with a warning.
+fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
+    let given = |part: &Part| part.stations.clone().filter(|names| !names.is_empty());
+    let all: Vec<Option<String>> = parts.iter().map(given).collect();
+    let own = all.iter().flatten().next()?;
+    let told = |why: &str| {
+        job.warn(&format!(
+            "stations= is left out of the header: {why} (sfput stations= sets the names of the receivers)"
+        ));
+        Some(String::new())
+    };
+    if !along {
+        let same = all.iter().flatten().all(|names| names == own);
+        return match same {
+            true => None,
+            false => told(
+                "the datasets have receivers of other names, and the joined axis is not that of receivers",
+            ),
+        };
+    }
+    let whole = |(names, part): (&Option<String>, &Part)| {
+        names
+            .as_ref()
+            .is_some_and(|names| names.split(',').count() == part.n)
+    };
+    match all.iter().zip(parts).all(whole) {
+        true if gap == 0 => Some(all.into_iter().flatten().collect::<Vec<String>>().join(",")),
+        true => told("the gaps between the datasets have no names"),
+        false => told("not every dataset has a name for each of its receivers"),
+    }
 }
 
 /// Warns if the origins on the joined axis show that the datasets are in the wrong order, as after sorting by file
@@ -178,9 +248,8 @@ fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
     }
 }
 
-/// The number of the joined axis, the axes of the first dataset, every dataset with its length on the joined axis, and
-/// the type.
-type Opened = (usize, Vec<Axis>, Vec<(Source, usize)>, rsf_io::Kind);
+/// The number of the joined axis, the axes of the first dataset, every dataset, and the type.
+type Opened = (usize, Vec<Axis>, Vec<Part>, rsf_io::Kind);
 
 /// Opens every dataset and checks that it fits the first one.
 fn open(job: &mut Job) -> Result<Opened> {
@@ -202,17 +271,16 @@ fn open(job: &mut Job) -> Result<Opened> {
         };
         let axis = axis_of(job, first)?;
         cube::agree(job, first, &input, Some(axis))?;
-        let n = input.axis(axis).n;
+        tell_sampling(job, axis, first, &input)?;
+        let (n, stations) = (input.axis(axis).n, input.header().text(STATIONS));
         places.push((input.axis(axis), input.name().to_string()));
         let inner = cube::shape_to(&input, axis)?.len() == axis;
-        sources.push((
-            if inner {
-                Source::File(path)
-            } else {
-                Source::Open(Box::new(input))
-            },
-            n,
-        ));
+        let source = if inner {
+            Source::File(path)
+        } else {
+            Source::Open(Box::new(input))
+        };
+        sources.push(Part { source, n, stations });
     }
     let Some(first) = first else {
         bail!("no dataset is given: name files, or give one on standard input");
@@ -224,6 +292,7 @@ fn open(job: &mut Job) -> Result<Opened> {
         places.insert(0, (first.axis(axis), first.name().to_string()));
         tell_order(job, axis, &places);
     }
-    sources.insert(0, (Source::Open(Box::new(first)), n));
+    let (stations, source) = (first.header().text(STATIONS), Source::Open(Box::new(first)));
+    sources.insert(0, Part { source, n, stations });
     Ok((axis, axes, sources, kind))
 }

@@ -374,7 +374,11 @@ impl Printer {
     }
 
     /// Flushes the buffer.
+    ///
+    /// # Errors
+    /// Standard output was closed when the program began, or cannot be written.
     pub fn finish(mut self) -> Result<()> {
+        rsf_io::ensure_stdout("file.txt")?;
         let done = if self.open { self.sink.flush() } else { Ok(()) };
         self.check(done)
     }

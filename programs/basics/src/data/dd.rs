@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use rsf_io::{Complex, Element, Form, Format, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, PIECE, by_kind};
+use super::lost::{Lost, range};
 use super::parts;
 use super::pattern::Pattern;
 
@@ -80,7 +81,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         by_kind!(kind, same(&mut input, &mut sink))?;
     } else {
         let lost = convert(&mut input, &mut sink)?;
-        lost.tell(job, kind);
+        lost.tell(job, &format!("type={}", kind.word()), "samples");
     }
     Ok(sink.output.finish()?)
 }
@@ -225,46 +226,6 @@ fn ibm(bits: u32) -> f32 {
         size.min(f64::from(f32::MAX)) as f32
     };
     if bits >> 31 == 1 { -size } else { size }
-}
-
-/// Counts of numbers that an integer type cannot hold.
-#[derive(Default)]
-struct Lost {
-    nan: u64,
-    beyond: u64,
-}
-
-impl Lost {
-    fn look(&mut self, numbers: &[f64], [least, most]: [f64; 2]) {
-        let count = |is: &dyn Fn(f64) -> bool| numbers.iter().filter(|number| is(**number)).count() as u64;
-        self.nan += count(&f64::is_nan);
-        self.beyond += count(&|number| number < least || number > most);
-    }
-
-    fn tell(&self, job: &Job, kind: Kind) {
-        for (count, what) in [
-            (self.nan, "NaN, and became 0"),
-            (self.beyond, "beyond the range of the type, and became its limit"),
-        ] {
-            if count > 0 {
-                job.warn(&format!(
-                    "type={}: {count} of the samples are {what}",
-                    kind.word()
-                ));
-            }
-        }
-    }
-}
-
-/// The smallest and the largest number of an integer type; `None` for other types.
-fn range(kind: Kind) -> Option<[f64; 2]> {
-    Some(match kind {
-        Kind::Int => [f64::from(i32::MIN), f64::from(i32::MAX)],
-        Kind::Short => [f64::from(i16::MIN), f64::from(i16::MAX)],
-        Kind::Long => [i64::MIN as f64, i64::MAX as f64],
-        Kind::Uchar | Kind::Char => [0.0, f64::from(u8::MAX)],
-        _ => return None,
-    })
 }
 
 /// Converts by way of f64, which represents every number of 32 bits exactly.

@@ -5,6 +5,7 @@ use rsf_io::{Job, Kind, Param, Program};
 
 use super::cube::{self, PIECE};
 use super::headers;
+use super::lost::{Lost, range};
 use super::math::{Column, Formula};
 
 pub static SPEC: Program = Program {
@@ -13,8 +14,10 @@ pub static SPEC: Program = Program {
     usage: "< headers.rsf output='(sx+gx)/2' [key=offset] > values.rsf",
     comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=. Variables are the names of the keys (sfheaderattr desc=y lists \
 them; keys after the 91 are named by key1=, key2=, ...; with segy=n all are), N (number of the trace, from 0), T (its coordinate on axis 2) and input (the first key). \
-Operators and functions are those of sfmath. The result replaces the key that key= or nkey= (counted from 0) names; otherwise it is a dataset of one value for each trace.\n\n\
-Differs from Madagascar: integer headers are computed in double precision and only the result is truncated (there every step is).",
+Operators and functions are those of sfmath. The result replaces the key that key= or nkey= (counted from 0) names; otherwise it is a dataset of one value for each trace. \
+Without an axis 2 of two or more samples axis 1 is one key of as many traces, except in int data with n1=91 (or 91 and as many as key1=, key2=, ... name), which are \
+the keys of a single trace; with segy=n they are one key of 91 traces. Results that int headers cannot hold become the limit of the type, with a warning.\n\n\
+Differs from Madagascar: integer headers are computed in double precision and only the result is truncated (there every step is); int data of 91 keys and no axis 2 are one trace (there 91).",
     example: "sfheadermath < headers.rsf output='abs(gx-sx)' key=offset > new.rsf\nsfheadermath < headers.rsf output='sx/100' | sfdd type=float > x.rsf",
     params: &PARAMS,
 };
@@ -40,8 +43,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let kind = headers::kind(&input)?;
     let axes = cube::shape_to(&input, 2)?;
-    // If axis 2 has one sample, axis 1 holds one key of many traces.
-    let (count, along) = if axes[1].n > 1 {
+    // If axis 2 has one sample, axis 1 holds one key of many traces, unless it is as long as the table of SEG-Y has keys.
+    let alone = kind == Kind::Int && job.flag("segy")? && axes[0].n == headers::keys_of_segy(job, &input)?;
+    let (count, along) = if axes[1].n > 1 || alone {
         (axes[0].n, &axes[1])
     } else {
         (1, &axes[0])
@@ -66,6 +70,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.put_int("n1", 1);
     }
     let (mut values, mut trace) = (Vec::new(), 0usize);
+    let mut lost = Lost::default();
     while input.remaining() > 0 {
         let now = (input.remaining() / count as u64).min((PIECE / count).max(1) as u64) as usize;
         cube::read_as_f64(&mut input, now * count, &mut values)?;
@@ -90,6 +95,10 @@ pub fn run(job: &mut Job) -> Result<()> {
             Column::One(value) => vec![value; now],
             Column::Many(found) => found.into_owned(),
         };
+        if let Some(range) = range(kind) {
+            let whole: Vec<f64> = results.iter().map(|x| x.trunc()).collect();
+            lost.look(&whole, range);
+        }
         if let Some(row) = row {
             values
                 .iter_mut()
@@ -105,5 +114,6 @@ pub fn run(job: &mut Job) -> Result<()> {
         }
         trace += now;
     }
+    lost.tell(job, "output= becomes int, the type of the headers", "values");
     Ok(output.finish()?)
 }

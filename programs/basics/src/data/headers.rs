@@ -17,6 +17,19 @@ pub fn kind(input: &Input) -> Result<Kind> {
     Ok(kind)
 }
 
+/// Number of keys of a trace in a table of SEG-Y: its own and those that key1=, key2=, ... name.
+pub fn keys_of_segy(job: &Job, input: &Input) -> Result<usize> {
+    let mut count = keys::trace_fields().len();
+    for i in 1..=9 {
+        let key = format!("key{i}");
+        if job.text(&key)?.or_else(|| input.header().text(&key)).is_none() {
+            break;
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
 /// Name and meaning of each of the `count` keys of a trace. If neither the command line nor the header names key number
 /// i after those of SEG-Y, `unnamed(i)` does.
 pub fn meanings(

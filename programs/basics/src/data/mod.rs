@@ -27,6 +27,7 @@ mod headers;
 mod info;
 mod intbin;
 mod lines;
+mod lost;
 mod mask;
 mod masked;
 mod math;

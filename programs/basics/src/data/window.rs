@@ -83,10 +83,23 @@ pub fn run(job: &mut Job) -> Result<()> {
         // The sort is stable, so longer axes keep their order, and so do axes of one sample.
         order.sort_by_key(|axis| axis.n == 1);
     }
+    if let Some(names) = names(&input, &cuts) {
+        output.put_text("stations", &names);
+    }
     cube::put_keys(job, &mut output, |_| true)?;
     write_axes(&mut output, &order);
     by_kind!(input.format().kind, stream(&mut input, &mut output, &cuts))?;
     Ok(output.finish()?)
+}
+
+/// The names of the receivers that are kept, if the header has one for each and some are left out.
+fn names(input: &Input, cuts: &[Cut]) -> Option<String> {
+    let is_of_receivers = |cut: &&Cut| cut.axis.label.as_deref() == Some("r");
+    let cut = cuts.iter().find(is_of_receivers).filter(|cut| !cut.is_whole())?;
+    let names = input.header().text("stations")?;
+    let all: Vec<&str> = names.split(',').collect();
+    let kept = (0..all.len()).filter(|i| cut.holds(*i)).map(|i| all[i]);
+    (all.len() == cut.whole).then(|| kept.collect::<Vec<&str>>().join(","))
 }
 
 /// The windows on all axes, as the command line gives them.

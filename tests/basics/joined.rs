@@ -1,0 +1,91 @@
+//! What joined datasets and windows say about axes and names of stations.
+
+use crate::bench::{Bench, ramp};
+
+#[test]
+fn another_sampling_of_the_joined_axis_is_told() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=5 d1=0.1 output=x1 > a.rsf; sfmath n1=5 d1=0.2 o1=0.5 output=x1 > b.rsf");
+    for program in ["sfcat", "sfmerge", "sfrcat"] {
+        let said = bench.said(&format!("{program} axis=1 a.rsf b.rsf > c.rsf"));
+        assert!(
+            said.contains("d1=0.1 in a.rsf and d1=0.2 in b.rsf: the joined axis has the first sampling"),
+            "{said}"
+        );
+        assert_eq!(
+            bench.said(&format!("{program} axis=1 a.rsf b.rsf d=0.1 > c.rsf")),
+            ""
+        );
+    }
+    // A single sample has no sampling, and equal ones are no fault.
+    bench.run("sfwindow < b.rsf n1=1 > one.rsf; sfmath n1=5 d1=0.1 o1=0.5 output=x1 > next.rsf");
+    assert_eq!(
+        bench.said("sfcat axis=1 a.rsf one.rsf > c.rsf; sfcat axis=1 a.rsf next.rsf > c.rsf"),
+        ""
+    );
+}
+
+/// Two receivers and three times, with names in the header.
+fn records(bench: &Bench, name: &str, receivers: usize, stations: &str) {
+    bench.raw(
+        name,
+        &format!("n1={receivers} d1=1 o1=0 label1=r n2=3 d2=0.1 o2=0 label2=t unit2=s {stations}"),
+        "native_float",
+        &ramp(3 * receivers),
+    );
+}
+
+fn names(bench: &Bench, file: &str) -> String {
+    bench.open(file).header().text("stations").unwrap_or_default()
+}
+
+#[test]
+fn names_of_stations_are_joined_as_their_traces_are() {
+    let bench = Bench::new();
+    records(&bench, "a.rsf", 4, "stations=XX.A,XX.B,XX.C,XX.D");
+    records(&bench, "e.rsf", 4, "stations=XX.E,XX.F,XX.G,XX.H");
+    records(&bench, "none.rsf", 4, "");
+    bench.run(
+        "sfwindow < a.rsf n1=2 > u.rsf; sfwindow < e.rsf f1=2 > v.rsf; sfwindow < e.rsf f1=1 j1=2 > j.rsf; sfwindow < a.rsf n2=1 > t.rsf",
+    );
+    assert_eq!(names(&bench, "u.rsf"), "XX.A,XX.B");
+    assert_eq!(names(&bench, "v.rsf"), "XX.G,XX.H");
+    assert_eq!(names(&bench, "j.rsf"), "XX.F,XX.H");
+    assert_eq!(names(&bench, "t.rsf"), "XX.A,XX.B,XX.C,XX.D");
+    assert_eq!(bench.said("sfcat axis=1 u.rsf v.rsf > w.rsf"), "");
+    assert_eq!(names(&bench, "w.rsf"), "XX.A,XX.B,XX.G,XX.H");
+    assert_eq!(bench.said("sfcat axis=1 u.rsf v.rsf order=1,0 > w.rsf"), "");
+    assert_eq!(names(&bench, "w.rsf"), "XX.G,XX.H,XX.A,XX.B");
+    // Along another axis names stay where all agree.
+    assert_eq!(
+        bench.said("sfcat axis=3 a.rsf a.rsf > w.rsf; sfcat axis=3 a.rsf none.rsf > w2.rsf"),
+        ""
+    );
+    assert_eq!(names(&bench, "w.rsf"), "XX.A,XX.B,XX.C,XX.D");
+    assert_eq!(names(&bench, "w2.rsf"), "XX.A,XX.B,XX.C,XX.D");
+    for (line, why) in [
+        (
+            "sfcat axis=1 a.rsf none.rsf",
+            "not every dataset has a name for each of its receivers",
+        ),
+        (
+            "sfcat axis=1 none.rsf a.rsf",
+            "not every dataset has a name for each of its receivers",
+        ),
+        (
+            "sfmerge axis=1 a.rsf e.rsf nspace=1",
+            "the gaps between the datasets have no names",
+        ),
+        (
+            "sfcat axis=3 a.rsf e.rsf",
+            "the datasets have receivers of other names",
+        ),
+    ] {
+        let said = bench.said(&format!("{line} > w.rsf"));
+        assert!(
+            said.contains(&format!("stations= is left out of the header: {why}")),
+            "{line}: {said}"
+        );
+        assert_eq!(names(&bench, "w.rsf"), "", "{line}");
+    }
+}
