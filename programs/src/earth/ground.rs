@@ -3,11 +3,12 @@
 use anyhow::{Context, Result, bail};
 use kernels::earth::Frame;
 use kernels::earth::globe::geocentric;
-use rsf_io::{Header, Job};
+use rsf_io::Job;
 use std::collections::HashSet;
 
 use super::cmt::{Mechanism, SourceTime};
-use super::{Projection, cmt, force, read_text, stations, xml};
+use super::origin::{self, earliest, listed};
+use super::{Projection, cmt, epochs, force, read_text, stations, xml};
 
 /// The parameters that name files of sources.
 pub const SOURCES: [&str; 3] = ["cmt", "force", "quakeml"];
@@ -333,14 +334,16 @@ impl Ground {
             return Ok(None);
         };
         let text = read_text(&name).with_context(|| format!("cannot read stations={name}"))?;
-        let stations = match xml::is_xml(&text) {
-            true => xml::stations(&text),
-            false => stations::read(&text),
+        let what = format!("stations={name}");
+        let stations = if xml::is_xml(&text) {
+            let when = origin::time_of_sources(job)?;
+            let found = epochs::stations(&text, when).with_context(|| what.clone())?;
+            self.wants_a_map(job, &what)?;
+            found.tell(job, &what, when.is_some());
+            found.stations
+        } else {
+            stations::read(&text).with_context(|| what.clone())?
         };
-        let stations = stations.with_context(|| format!("stations={name}"))?;
-        if xml::is_xml(&text) {
-            self.wants_a_map(job, &format!("stations={name}"))?;
-        }
         // The ground of a globe is its surface, without mountains. Elevations matter for depths from z = 0, not from
         // the ground.
         let heights = matches!(self, Self::Box) && job.choice("depth")? == "z";
@@ -411,90 +414,5 @@ pub fn refuse_pairs(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// The file of sources: the parameter that names it, its name and its text.
-fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
-    for word in SOURCES {
-        if let Some(name) = job.text(word)? {
-            let text = read_text(&name).with_context(|| format!("cannot read {word}={name}"))?;
-            return Ok(Some((word, name, text)));
-        }
-    }
-    Ok(None)
-}
-
 /// Depths less than this are more likely km than m: the deepest earthquakes lie at about 700 km.
 const SHALLOW: f64 = 700.0;
-
-/// The origin time of the first event of cmt= or quakeml=, for the header of the data, and the seconds after it at
-/// which time is 0: the earliest of all centroid times.
-///
-/// # Errors
-/// A file that cannot be read.
-pub fn origin_time(job: &Job) -> Result<Option<OriginTime>> {
-    let (time, events) = match listed(job)? {
-        Some(("cmt", name, text)) => {
-            let time = cmt::origin_time(&text).unwrap_or_else(|error| {
-                job.warn(&format!("cmt={name}: {error}. The data have no origin_time"));
-                None
-            });
-            (time, cmt::read(&text)?)
-        }
-        Some(("quakeml", _, text)) => {
-            let catalogue = xml::quakes(&text)?;
-            (Some(catalogue.time), catalogue.events)
-        }
-        _ => (None, Vec::new()),
-    };
-    Ok(time.map(|origin| OriginTime {
-        origin,
-        shift: earliest(&events),
-    }))
-}
-
-/// When time is 0 in the data of earthquakes.
-pub struct OriginTime {
-    /// The origin time of the first event, as in `2026-03-04T05:06:07.500000`.
-    pub origin: String,
-    /// Seconds from it to the earliest centroid time, where time is 0.
-    pub shift: f64,
-}
-
-impl OriginTime {
-    /// The origin time in a header, if it has one.
-    pub fn of_header(header: &Header) -> Option<Self> {
-        let shift = header
-            .text("time_shift")
-            .and_then(|shift| shift.trim().parse().ok());
-        Some(Self {
-            origin: header.text("origin_time").filter(|time| !time.is_empty())?,
-            shift: shift.unwrap_or(0.0),
-        })
-    }
-
-    /// When time is 0, in seconds since the beginning of 1970; `None` if the origin time cannot be read.
-    pub fn zero(&self) -> Option<f64> {
-        Some(xml::seconds(&self.origin)?.0 + self.shift)
-    }
-
-    /// When time is 0, for messages.
-    pub fn words(&self) -> String {
-        match self.shift {
-            0.0 => self.origin.clone(),
-            shift => format!("{} + {shift} s", self.origin),
-        }
-    }
-
-    /// The keys of a header and their values as written there.
-    pub fn keys(&self) -> [(&'static str, String); 2] {
-        [
-            ("origin_time", format!("\"{}\"", self.origin)),
-            ("time_shift", self.shift.to_string()),
-        ]
-    }
-}
-
-/// The earliest centroid time, in seconds after the origin time of the file.
-fn earliest(events: &[cmt::Event]) -> f64 {
-    let shifts = events.iter().map(|event| event.shift);
-    shifts.fold(f64::INFINITY, f64::min)
-}

@@ -2,10 +2,12 @@
 
 mod blocks;
 mod cmt;
+mod epochs;
 mod force;
 mod ground;
 mod history;
 mod model;
+mod origin;
 mod projection;
 mod stations;
 mod table;
@@ -16,11 +18,10 @@ use std::fs;
 use std::path::Path;
 
 pub use cmt::{Event, SourceTime};
-pub use ground::{
-    Ground, OriginTime, Quakes, SOURCES, Sites, Terrain, TurnedMechanism, origin_time, refuse_pairs,
-};
+pub use ground::{Ground, Quakes, SOURCES, Sites, Terrain, TurnedMechanism, refuse_pairs};
 pub use history::read as read_history;
 pub use model::open as open_model;
+pub use origin::{OriginTime, origin_time};
 pub use projection::Projection;
 pub use table::{Rock, Table};
 

@@ -1,10 +1,9 @@
-//! Earthquakes and stations in the XML files of data centres: QuakeML and StationXML.
+//! Earthquakes in QuakeML, and what the XML files of data centres have in common (`epochs.rs`: StationXML).
 
 use anyhow::{Context, Result, bail};
 use roxmltree::{Document, Node};
 
 use super::cmt::{Event, Mechanism, SourceTime, scalar_moment};
-use super::stations::Station;
 
 /// Days from the first of March of the year 0, counted from 1, to the beginning of 1970.
 const TO_1970: i64 = 719_469;
@@ -18,22 +17,22 @@ pub fn is_xml(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
 
-fn parsed(text: &str) -> Result<Document<'_>> {
-    Document::parse(text.trim_start_matches('\u{feff}')).context("it is not XML that can be read")
+pub(super) fn parsed(text: &str) -> Result<Document<'_>> {
+    Document::parse(text.trim_start_matches('\u{feff}')).context("it is no XML that can be read")
 }
 
 /// The child elements of a name.
-fn children<'a, 'b>(node: Node<'a, 'b>, name: &'static str) -> impl Iterator<Item = Node<'a, 'b>> {
+pub(super) fn children<'a, 'b>(node: Node<'a, 'b>, name: &'static str) -> impl Iterator<Item = Node<'a, 'b>> {
     node.children().filter(move |child| is(child, name))
 }
 
 /// Whether an element has a name, in any namespace: namespaces differ between versions.
-fn is(node: &Node, name: &str) -> bool {
+pub(super) fn is(node: &Node, name: &str) -> bool {
     node.is_element() && node.tag_name().name() == name
 }
 
 /// The text at the end of a path of names.
-fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a str> {
+pub(super) fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a str> {
     let end = path
         .iter()
         .try_fold(node, |node, name| children(node, name).next())?;
@@ -41,7 +40,7 @@ fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a str> {
 }
 
 /// The number at the end of a path.
-fn number(node: Node, path: &[&'static str], what: &str) -> Result<f64> {
+pub(super) fn number(node: Node, path: &[&'static str], what: &str) -> Result<f64> {
     let word = text(node, path).with_context(|| format!("{what} has no {}", path.join("/")))?;
     let value = word.parse().ok().filter(|value: &f64| value.is_finite());
     value.with_context(|| format!("{what}: {} is {word}, but must be a number", path.join("/")))
@@ -178,61 +177,6 @@ pub fn seconds(word: &str) -> Option<(f64, String)> {
         86400.0 * days as f64 + 3600.0 * hour + 60.0 * minute + second,
         shown,
     ))
-}
-
-/// Reads the stations of a StationXML file: one for every location code among a station's channels, with the depth of
-/// the first channel there; a station without channels counts as one at the ground.
-///
-/// # Errors
-/// Text that is not StationXML, or a station without a position.
-pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
-    let document = parsed(text_of_file)?;
-    let mut found: Vec<Station> = Vec::new();
-    for network in document.descendants().filter(|n| is(n, "Network")) {
-        let of = network.attribute("code").unwrap_or_default();
-        for station in children(network, "Station") {
-            let code = format!("{of}.{}", station.attribute("code").unwrap_or_default());
-            let mut places: Vec<(String, Node)> = Vec::new();
-            for channel in children(station, "Channel") {
-                let location = channel
-                    .attribute("locationCode")
-                    .unwrap_or_default()
-                    .trim()
-                    .to_string();
-                if places.iter().all(|(known, _)| *known != location) {
-                    places.push((location, channel));
-                }
-            }
-            if places.is_empty() {
-                places.push((String::new(), station));
-            }
-            for (location, place) in places {
-                let value = |name: &'static str| {
-                    // A channel without a position has that of its station.
-                    let own = if text(place, &[name]).is_some() {
-                        place
-                    } else {
-                        station
-                    };
-                    number(own, &[name], &format!("station {code}"))
-                };
-                found.push(Station {
-                    latitude: value("Latitude")?,
-                    longitude: value("Longitude")?,
-                    elevation: value("Elevation")?,
-                    burial: text(place, &["Depth"]).map_or(Ok(0.0), |_| value("Depth"))?,
-                    name: match location.is_empty() {
-                        true => code.clone(),
-                        false => format!("{code}.{location}"),
-                    },
-                });
-            }
-        }
-    }
-    if found.is_empty() {
-        bail!("it has no <Network> with a <Station>: it is not a StationXML file with stations");
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -184,7 +184,7 @@ pub(super) const EARTH: &[Param] = &[
     Param::string("force").doc("FORCESOLUTION file with forces at places in metres or degrees, instead of sou="),
     Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou="),
     Param::string("stations")
-        .doc("STATIONS or StationXML file, instead of rec=; records then have the components Z (up), N, E"),
+        .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z (up), N, E, and rotation and strain keep those of the mesh's axes; of StationXML the epoch of the earthquake counts, else the latest"),
     Param::choice("depth", &["ground", "z"])
         .default("ground")
         .doc("where depth and burial of cmt=, force= and stations= count from in a box: ground: the top of the mesh above the point, z: z=0"),

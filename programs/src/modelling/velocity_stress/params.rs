@@ -39,7 +39,7 @@ first row of the model, and elevations have no effect; with depth=z they count f
 Moments grow as 1 + erf(1.628 t / half duration) about their centroid times; the earliest centroid time is the time zero of the records, \
 and the run begins before it, so that o3 is negative. A half duration is at least 5 steps; where QuakeML has none it is that of the \
 Global CMT catalogue, 1.05e-8 times the cube root of the moment in dyne cm. stf=, freq= and tau= replace this time function by another one about the same \
-centroid times, and series= by samples that keep their own times. Records at stations have the components Z (up), N, E, and the header has their names and the origin time. the help of sfsem3d-gpu has more about \
+centroid times, and series= by samples that keep their own times. Records of motion at stations have the components Z (up), N, E (those of rotation and strain keep the axes of the grid), and the header has their names and the origin time. the help of sfsem3d-gpu has more about \
 these files.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
@@ -269,7 +269,7 @@ const PARAMS_3D: &[Param] = params!(
         Param::string("force").doc("FORCESOLUTION file with forces, instead of sou="),
         Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou=; needs utm= or epsg="),
         Param::string("stations")
-            .doc("STATIONS or StationXML file, instead of rec=; records then have the components Z (up), N, E"),
+            .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z (up), N, E, and rotation (z, x, y) and strain keep those of the grid's axes; of StationXML the epoch of the earthquake counts, else the latest"),
         Param::choice("depth", &["ground", "z"])
             .default("ground")
             .doc("where depth and burial of cmt=, force=, quakeml= and stations= count from; ground: the first row of the model, z: z=0"),

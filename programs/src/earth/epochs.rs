@@ -1,0 +1,252 @@
+//! Stations in StationXML, with the epochs in which they stood at their places.
+
+use anyhow::{Result, bail};
+use roxmltree::Node;
+use rsf_io::Job;
+
+use super::stations::Station;
+use super::xml::{children, is, number, parsed, seconds, text};
+
+/// The stations of a file.
+#[derive(Debug)]
+pub struct Found {
+    /// One for every location code of a station, in the order of the file.
+    pub stations: Vec<Station>,
+    /// Names of those that stood at several places, of which the time alone tells the right one.
+    moved: Vec<String>,
+    /// Names of those without an epoch at the time that was asked for.
+    outside: Vec<String>,
+}
+
+impl Found {
+    /// Warns of stations whose place is not certain; `what` names the file, `timed` says whether sources have a time.
+    pub fn tell(&self, job: &Job, what: &str, timed: bool) {
+        let told = |names: &[String]| match names {
+            [one] => format!("{what}: {one}"),
+            [first, ..] => format!("{what}: {} stations, {first} the first of them,", names.len()),
+            [] => String::new(),
+        };
+        if !timed && !self.moved.is_empty() {
+            job.warn(&format!(
+                "{} stood at different places in several epochs, and no time of a source (cmt=, quakeml=) tells which one counts: the latest epoch is taken",
+                told(&self.moved)
+            ));
+        }
+        if !self.outside.is_empty() {
+            job.warn(&format!(
+                "{} had no epoch at the time of the source: the latest epoch is taken",
+                told(&self.outside)
+            ));
+        }
+    }
+}
+
+/// A station at one place, with the beginning and the end of the epoch in seconds since 1970.
+struct Stay {
+    station: Station,
+    epoch: [f64; 2],
+}
+
+impl Stay {
+    /// Whether the epoch contains a time.
+    fn holds(&self, when: Option<f64>) -> bool {
+        when.is_some_and(|when| (self.epoch[0]..=self.epoch[1]).contains(&when))
+    }
+
+    /// Orders stays by preference: those of the time first, then those that end latest, then those that begin latest.
+    fn before(&self, other: &Self, when: Option<f64>) -> bool {
+        let rank = |stay: &Self| (stay.holds(when), stay.epoch[1], stay.epoch[0]);
+        rank(self) > rank(other)
+    }
+}
+
+/// Reads the stations of a StationXML file: one for every location code among a station's channels, with the place and
+/// depth of the first channel there in the epoch that contains the time `when` (seconds since 1970), or else in the
+/// latest; a station without channels counts as one at the ground.
+///
+/// # Errors
+/// Text that is no StationXML, or a station without a position.
+pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<Found> {
+    let document = parsed(text_of_file)?;
+    // The stays of each name: one list for every element of a station, because two elements whose epochs overlap may be
+    // two stations of one name, which the caller reports.
+    let mut all: Vec<(String, Vec<Vec<Stay>>)> = Vec::new();
+    for network in document.descendants().filter(|n| is(n, "Network")) {
+        let of = network.attribute("code").unwrap_or_default();
+        for station in children(network, "Station") {
+            let mut own: Vec<(String, Vec<Stay>)> = Vec::new();
+            for stay in stays(of, station)? {
+                let name = &stay.station.name;
+                match own.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, list)) => list.push(stay),
+                    None => own.push((name.clone(), vec![stay])),
+                }
+            }
+            for (name, list) in own {
+                match all.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, lists)) => lists.push(list),
+                    None => all.push((name, vec![list])),
+                }
+            }
+        }
+    }
+    if all.is_empty() {
+        bail!("it has no <Network> with a <Station>: it is no StationXML file with stations");
+    }
+    let mut found = Found {
+        stations: Vec::new(),
+        moved: Vec::new(),
+        outside: Vec::new(),
+    };
+    for (name, lists) in all {
+        if has_moved(&lists) {
+            found.moved.push(name.clone());
+        }
+        let chosen: Vec<Stay> = lists.into_iter().filter_map(|list| best(list, when)).collect();
+        let Some(latest) = chosen.iter().reduce(|a, b| if b.before(a, when) { b } else { a }) else {
+            continue;
+        };
+        if when.is_some() && !latest.holds(when) {
+            found.outside.push(name);
+        }
+        let (held, end) = (latest.holds(when), latest.epoch[1]);
+        let kept = chosen
+            .into_iter()
+            .filter(|stay| stay.holds(when) == held && (held || stay.epoch[1] == end));
+        found.stations.extend(kept.map(|stay| stay.station));
+    }
+    Ok(found)
+}
+
+/// Whether a later epoch has another place than an earlier one.
+fn has_moved(lists: &[Vec<Stay>]) -> bool {
+    let all = || lists.iter().flatten();
+    all().any(|a| all().any(|b| a.epoch[1] <= b.epoch[0] && a.station != b.station))
+}
+
+/// The stay that counts, the first of several that are equally good.
+fn best(list: Vec<Stay>, when: Option<f64>) -> Option<Stay> {
+    list.into_iter()
+        .reduce(|a, b| if b.before(&a, when) { b } else { a })
+}
+
+/// The stays of an element of a station: those of its channels, or one of its own.
+fn stays(network: &str, station: Node) -> Result<Vec<Stay>> {
+    let code = format!("{network}.{}", station.attribute("code").unwrap_or_default());
+    let mut channels: Vec<Node> = children(station, "Channel").collect();
+    if channels.is_empty() {
+        channels.push(station);
+    }
+    let own = epoch(station);
+    let stay = |place: Node| -> Result<Stay> {
+        let value = |name: &'static str| {
+            // A channel without a position has that of its station.
+            let of = if text(place, &[name]).is_some() {
+                place
+            } else {
+                station
+            };
+            number(of, &[name], &format!("station {code}"))
+        };
+        let location = place.attribute("locationCode").unwrap_or_default().trim();
+        let [begin, end] = epoch(place);
+        Ok(Stay {
+            station: Station {
+                latitude: value("Latitude")?,
+                longitude: value("Longitude")?,
+                elevation: value("Elevation")?,
+                burial: text(place, &["Depth"]).map_or(Ok(0.0), |_| value("Depth"))?,
+                name: match location.is_empty() {
+                    true => code.clone(),
+                    false => format!("{code}.{location}"),
+                },
+            },
+            epoch: [begin.max(own[0]), end.min(own[1])],
+        })
+    };
+    channels.into_iter().map(stay).collect()
+}
+
+/// Beginning and end of the epoch of an element; infinite where it gives none.
+fn epoch(node: Node) -> [f64; 2] {
+    let time = |key: &str| {
+        let word = node.attribute(key)?.trim();
+        Some(seconds(word.strip_suffix("+00:00").unwrap_or(word))?.0)
+    };
+    [
+        time("startDate").unwrap_or(f64::NEG_INFINITY),
+        time("endDate").unwrap_or(f64::INFINITY),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{seconds, stations};
+
+    /// A channel at a latitude, with its epoch as attributes.
+    fn channel(latitude: f64, epoch: &str) -> String {
+        format!(
+            "<Channel code=\"HHZ\" locationCode=\"\" {epoch}><Latitude>{latitude}</Latitude><Longitude>13</Longitude>\
+<Elevation>500</Elevation><Depth>0</Depth></Channel>"
+        )
+    }
+
+    fn station(channels: &str, epoch: &str) -> String {
+        format!(
+            "<Station code=\"A\" {epoch}><Latitude>1</Latitude><Longitude>13</Longitude><Elevation>0</Elevation>{channels}</Station>"
+        )
+    }
+
+    const OLD: &str = "startDate=\"2010-01-01T00:00:00\" endDate=\"2015-01-01T00:00:00.0000Z\"";
+    const NEW: &str = "startDate=\"2015-01-01T00:00:00+00:00\"";
+
+    #[track_caller]
+    fn latitudes(stations_of: &str, time: &str) -> (Vec<f64>, usize, usize) {
+        let when = seconds(time).map(|(seconds, _)| seconds);
+        let text = format!("<FDSNStationXML><Network code=\"XX\">{stations_of}</Network></FDSNStationXML>");
+        let found = stations(&text, when).expect("StationXML");
+        assert!(found.stations.iter().all(|station| station.name == "XX.A"));
+        let places = found.stations.iter().map(|station| station.latitude).collect();
+        (places, found.moved.len(), found.outside.len())
+    }
+
+    #[test]
+    fn the_epoch_of_the_time_counts_and_without_a_time_the_latest() {
+        let within = station(&(channel(42.70, OLD) + &channel(42.71, NEW)), "");
+        let turned = station(&(channel(42.71, NEW) + &channel(42.70, OLD)), "");
+        let apart = station(&channel(42.70, ""), OLD) + &station(&channel(42.71, ""), NEW);
+        for text in [&within, &turned, &apart] {
+            assert_eq!(
+                latitudes(text, "2012-03-04T05:06:07Z"),
+                (vec![42.70], 1, 0),
+                "{text}"
+            );
+            assert_eq!(
+                latitudes(text, "2026-03-04T05:06:07Z"),
+                (vec![42.71], 1, 0),
+                "{text}"
+            );
+            assert_eq!(
+                latitudes(text, "2001-03-04T05:06:07Z"),
+                (vec![42.71], 1, 1),
+                "{text}"
+            );
+            assert_eq!(latitudes(text, ""), (vec![42.71], 1, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn channels_that_share_a_place_or_a_time_are_no_move() {
+        let same = station(&(channel(42.70, OLD) + &channel(42.70, NEW)), "");
+        let together = station(&(channel(42.70, NEW) + &channel(42.71, NEW)), "");
+        for text in [&same, &together] {
+            assert_eq!(latitudes(text, ""), (vec![42.70], 0, 0));
+        }
+        // Two stations of one name at one time are for the caller to report.
+        let twice = station(&channel(42.70, NEW), "") + &station(&channel(42.71, NEW), "");
+        assert_eq!(
+            latitudes(&twice, "2026-03-04T05:06:07Z"),
+            (vec![42.70, 42.71], 0, 0)
+        );
+    }
+}
