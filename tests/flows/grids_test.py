@@ -3,8 +3,10 @@ import os
 import struct
 import subprocess
 import sys
+import types
 import unittest
 import warnings
+from unittest import mock
 
 from support import FLOWS, NAMES, PACKAGES, Scratch, needs_packages
 
@@ -115,6 +117,32 @@ class Grids(Scratch):
         with self.assertWarnsRegex(UserWarning, "heights are in kilometres"):
             found = grids.read(self.tiff({**place, **keys(1, 1), 42112: (2, '<GDALMetadata><Item name="UNITTYPE" sample="0" role="unittype">km</Item></GDALMetadata>')}))
         np.testing.assert_allclose(found, 1000 * heights(), rtol=1e-6)
+
+    def test_geotiff_in_feet_by_the_code_of_its_projection(self):
+        # The key of the unit is for projections without a code, so the code alone tells it: 2225 is California in US survey feet.
+        place = {33550: (12, (50.0, 50.0, 0.0)), 33922: (12, (0.0, 0.0, 0.0, 6e6, 2e6, 0.0))}
+        coded = lambda code: {**place, 34735: (3, (1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, code))}
+        units = {2225: ("US survey foot", 1200 / 3937), 2193: ("metre", 1.0), 2314: ("Clarke's foot", 0.3047972654)}
+        crs = types.SimpleNamespace(from_epsg=lambda code: types.SimpleNamespace(axis_info=[types.SimpleNamespace(unit_name=units[code][0], unit_conversion_factor=units[code][1])]))
+        made = {"pyproj": types.SimpleNamespace(CRS=crs), "pyproj.exceptions": types.SimpleNamespace(CRSError=KeyError)}
+        with mock.patch.dict(sys.modules, made):
+            with self.assertWarnsRegex(UserWarning, "x of the map are in feet and are converted to metres"):
+                found = grids.read(self.tiff(coded(2225)))
+            np.testing.assert_allclose(found.x, 1200 / 3937 * (6e6 + 25 + 50 * np.arange(4)), rtol=1e-12)
+            np.testing.assert_allclose(found.y[-1], 1200 / 3937 * (2e6 - 25), rtol=1e-12)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.assertEqual(float(grids.read(self.tiff(coded(2193))).x[0]), 6e6 + 25)
+            with self.assertRaisesRegex(ValueError, "EPSG:2314, in the unit Clarke's foot: gdalwarp"):
+                grids.read(self.tiff(coded(2314)))
+            with self.assertWarnsRegex(UserWarning, "pyproj does not know EPSG:2999"):
+                grids.read(self.tiff(coded(2999)))
+        with mock.patch.dict(sys.modules, {"pyproj": None}):
+            with self.assertWarnsRegex(UserWarning, "x and y are those of EPSG:2225, whose unit the file does not give"):
+                grids.read(self.tiff(coded(2225)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.assertEqual(float(grids.read(self.tiff(coded(32633))).x[0]), 6e6 + 25)
 
     def test_geotiff_that_cannot_be_read(self):
         whole = self.tiff({})

@@ -238,7 +238,9 @@ def from_xarray(found):
         x = np.asarray(values, dtype=float)
         d = (x[-1] - x[0]) / (n - 1) if n > 1 else 1.0
         if n and np.abs(x - x[0] - d * np.arange(n)).max() > 1e-4 * abs(d):
-            raise RsfError(f"the coordinates of {name} are not regular, as those of an RSF axis are: interpolate first, as by interp() of xarray")
+            count = f"number them anew, as by assign_coords({name}=range({n}))"
+            cure = f"{count}; a coordinate station keeps their names" if name == "r" else f"interpolate first, as by interp() of xarray, or {count} if they only count"
+            raise RsfError(f"the coordinates of {name} are not regular, as those of an RSF axis are: {cure}")
         label = "" if re.fullmatch(r"axis\d", str(name)) else str(name)
         unit = "s" if in_time else found[name].attrs.get("units", "") if name in found.coords else ""
         axes.append(Axis(n, float(x[0]) if n else 0.0, float(d), label, unit))

@@ -9,7 +9,7 @@ from typing import Optional, Tuple, Union
 
 import numpy as np
 
-from ._lengths import in_metres
+from ._lengths import in_metres, known
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -44,8 +44,32 @@ def read(path: Path, units: Optional[str]) -> Tuple[np.ndarray, np.ndarray, np.n
     unit = re.search(r'role="unittype">([^<]*)<', str(tags.get(42112, "")))
     values = in_metres(values, unit.group(1) if unit else keys.get(4099), "heights", path)
     if keys.get(1024) == 1:
-        x, y = (in_metres(axis, keys.get(3076), f"{name} of the map", path) for name, axis in (("x", x), ("y", y)))
+        unit = keys.get(3076) or _unit_of(keys.get(3072), path)
+        # Warnings refer to the line that calls grids.read(), so each call is made here.
+        x = in_metres(x, unit, "x of the map", path)
+        y = in_metres(y, unit, "y of the map", path)
     return values, x, y, {1: "m", 2: "degrees"}.get(keys.get(1024), units)
+
+
+def _unit_of(code: Optional[int], path: Path) -> Union[None, str, int]:
+    """The unit of the axes of a projection by its EPSG code, whose unit a file need not repeat; None for metres and for projections that the file defines itself."""
+    # 32767 is a projection without a code; those of UTM on WGS 84, ETRS89 and NAD83 and the map of the web are in metres.
+    if code in (None, 0, 32767, 3857) or 32601 <= code <= 32760 or 25828 <= code <= 25838 or 26901 <= code <= 26923:
+        return None
+    try:
+        from pyproj import CRS
+        from pyproj.exceptions import CRSError
+    except ImportError:
+        warnings.warn(f"{os.fspath(path)}: x and y are those of EPSG:{code}, whose unit the file does not give, and are taken as metres; with pyproj (pip install pyproj) its unit is known, and feet are converted", stacklevel=4)
+        return None
+    try:
+        axis = CRS.from_epsg(code).axis_info[0]
+    except (CRSError, IndexError):
+        warnings.warn(f"{os.fspath(path)}: pyproj does not know EPSG:{code}, the projection of the map, so x and y are taken as metres", stacklevel=4)
+        return None
+    if axis.unit_conversion_factor != 1 and not known(axis.unit_name):
+        raise ValueError(f"{os.fspath(path)}: x and y are those of EPSG:{code}, in the unit {axis.unit_name}: gdalwarp writes the map in metres")
+    return axis.unit_name
 
 
 def _odd(path: Path) -> Optional[str]:

@@ -93,7 +93,10 @@ def release() -> str:
 
 
 def find(program: str) -> str:
-    """The path of a program, searched for in `folders`. The letters sf may be left out."""
+    """The path of a program, searched for in `folders`. The letters sf may be left out. Raises FileNotFoundError also for a SIFAKA_BIN that is no folder."""
+    named = os.environ.get("SIFAKA_BIN")
+    if named and not os.path.isdir(named):
+        raise FileNotFoundError(f"SIFAKA_BIN={named}: there is no such folder; it names the folder whose programs run, and without it those of this package do")
     said = lambda path: version(path, os.path.getmtime(path))
     for name in (program, f"sf{program}"):
         if not name.startswith("sf"):

@@ -10,7 +10,7 @@
 
 `read` gives an array with the dimensions y, x and, in models, z (downwards), both of which increase; what is missing is NaN. Positions are those
 of the middle of cells. `local` takes degrees to metres east (x) and north (y) of a place, along geodesics of WGS 84, as `sifaka.seismology` does with
-stations; a map in metres is only shifted. `utm` takes degrees to the metres of a zone of UTM, as `utm=` of the programs does with sources and stations. GeoTIFF needs Pillow and NetCDF one of netCDF4, h5netcdf and scipy, which xarray uses.
+stations; a map in metres is only shifted. `utm` takes degrees to the metres of a zone of UTM, as `utm=` of the programs does with sources and stations. GeoTIFF needs Pillow (and pyproj for the units of EPSG codes other than UTM), NetCDF one of netCDF4, h5netcdf and scipy, which xarray uses.
 """
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     from sifaka import seismology
 
     inventory, catalog = obspy.read_inventory("net.xml"), obspy.read_events("quake.xml")
-    rec, names = seismology.receivers(inventory, origin=(42.7, 13.2))   # x east, y north, z down, in m
+    rec, names = seismology.receivers(inventory, origin=(42.7, 13.2), event=catalog[0])   # x east, y north, z down, in m
     quake = seismology.source(catalog[0], origin=(42.7, 13.2))          # sou=, src=, mxx=, ... of sfvsfd3d-gpu
     data = sifaka.run("sfvsfd3d-gpu", rec=rec, **quake, tau=tau, ...)
     data = seismology.named(data, names, catalog[0], centre=4 * tau)    # names and time stay with the traces
@@ -33,6 +33,8 @@ try:
 except ImportError as fault:
     raise ImportError("sifaka.seismology needs obspy: pip install obspy") from fault
 
+from ._epochs import places
+
 __all__ = ["EAST_NORTH", "GRID", "cmt_file", "from_stream", "named", "receivers", "source", "stations_file", "to_stream", "write_sac"]
 
 Orient = Mapping[str, Tuple[str, float]]
@@ -57,24 +59,19 @@ def local(latitude: float, longitude: float, origin: Tuple[float, float]) -> Tup
     return distance * float(np.sin(np.radians(azimuth))), distance * float(np.cos(np.radians(azimuth)))
 
 
-def places(inventory: Any) -> Dict[str, Any]:
-    """The first epoch of every station, by its name; different locations count as separate stations."""
-    found: Dict[str, Any] = {}
-    for network in inventory:
-        for station in network:
-            codes = dict.fromkeys(channel.location_code for channel in station.channels) or {"": None}
-            for code in codes:
-                depth = next((channel.depth for channel in station.channels if channel.location_code == code), 0.0)
-                name = ".".join(filter(None, (network.code, station.code, code)))
-                found.setdefault(name, (station.latitude, station.longitude, station.elevation, depth))
-    return found
+def time_of(event: Any) -> Any:
+    """The time of the preferred origin of an event; None without an event or a time."""
+    return None if event is None else getattr(hypocentre_of(one_event(event)), "time", None)
 
 
-def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0) -> Tuple[np.ndarray, List[str]]:
-    """Points for rec= (x east, y north, z down from the height `ground`, in m) and names of the stations of an inventory."""
+def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0, event: Any = None) -> Tuple[np.ndarray, List[str]]:
+    """Points for rec= (x east, y north, z down from the height `ground`, in m) and names of the stations of an inventory.
+
+    event: the earthquake, whose time tells which epoch of a station that was moved counts; without it that is the latest, with a warning.
+    """
     if not isinstance(inventory, obspy.Inventory):
-        raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), but this is a {type(inventory).__name__}")
-    found = places(inventory)
+        raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), and this is a {type(inventory).__name__}")
+    found = places(inventory, time_of(event))
     for name, (latitude, longitude, *_) in found.items():
         away = np.hypot(*local(latitude, longitude, origin))
         if away > FAR:
@@ -181,14 +178,14 @@ def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> No
         text.write("\n".join(lines) + "\n")
 
 
-def stations_file(inventory: Any, path: str) -> None:
-    """Writes the STATIONS file that stations= of sfsem3d-gpu and sfvsfd3d-gpu reads.
+def stations_file(inventory: Any, path: str, event: Any = None) -> None:
+    """Writes the STATIONS file that stations= of sfsem3d-gpu and sfvsfd3d-gpu reads; event= is that of `receivers`.
 
     Its names have no location: of a station with several the first one is written, with a warning that names the others.
     """
     lines: Dict[str, str] = {}
     missing = []
-    for name, (latitude, longitude, height, depth) in places(inventory).items():
+    for name, (latitude, longitude, height, depth) in places(inventory, time_of(event)).items():
         network, station = name.split(".")[:2]
         if f"{network}.{station}" in lines:
             missing.append(name)
@@ -268,8 +265,9 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     told = (data.sifaka.header.text("quantity") or str(data.attrs.get("long_name", ""))).lower()
     kind = next((code for word, code in INSTRUMENTS.items() if told.startswith(word)), "X")
     names = np.atleast_1d(data["station"].values) if "station" in data.coords else [f"XX.R{number + 1:04d}" for number in numbers(data)]
-    known = {} if inventory is None else places(inventory)
     event = None if event is None else one_event(event)
+    timed = "origin_time" in data.attrs or bool(data.sifaka.header.text("origin_time"))
+    known = {} if inventory is None else places(inventory, time_of(event) or (begin(data) if timed else None))
     lacking = [] if inventory is None else [str(name) for name in names if str(name) not in known]
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
@@ -340,7 +338,13 @@ def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
     found = [names[letter][0] for letter in letters if letter in names]
     if lacking or ("z" in found and set(found) & {"N", "E"}):
         cure = "orient=seismology.EAST_NORTH makes x and y of E and N" if {"N", "E"} & set(letters) else "orient= must name a component for each letter"
-        raise ValueError(f"the channels end in {', '.join(letters)}, but this orient= makes {', '.join(found + lacking)} of them: {cure}")
+        raise ValueError(f"the channels end in {', '.join(letters)}, and this orient= makes {', '.join(found + lacking)} of them: {cure}")
+    if orient is EAST_NORTH and set(letters) & {"1", "2"}:
+        warnings.warn(
+            f"the channels end in {', '.join(letters)}, and EAST_NORTH makes x and y of E and N only, so the components are {', '.join(found)}: rotate('->ZNE', inventory=...) of ObsPy "
+            "makes N and E, and orient=seismology.GRID x and y of 1 and 2 that to_stream has written",
+            stacklevel=3,
+        )
     order = sorted(range(len(found)), key=lambda k: (["z", "x", "y"] + found).index(found[k]))
     factors = xarray.DataArray(np.array([names[letters[k]][1] for k in order], "f4"), dims="component")
     return (data.isel(component=order) * factors).assign_coords(component=[found[k] for k in order]).assign_attrs(data.attrs)
@@ -365,6 +369,12 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
     twice = next((one for k, one in enumerate(ids) if one in ids[:k]), None)
     if twice is not None:
         raise ValueError(f"{ids.count(twice)} of the {len(ids)} traces are {twice or 'without names'}, and data have one trace for each component of a station: stream.merge() of ObsPy joins pieces; SEG-Y files go through sfsegyread")
+    channels: Dict[Tuple[str, str], str] = {}
+    for trace in stream:
+        channel, name = trace.stats.channel, ".".join(filter(None, trace.id.split(".")[:3]))
+        first = channels.setdefault((name, channel[-1:]), channel)
+        if first != channel:
+            raise ValueError(f"{name or 'a trace without a name'} has {first} and {channel}, and data have one trace for each component of a station: choose one instrument, as in stream.select(channel={first[:-1] + '?'!r})")
     other = next((trace.id for trace in stream if trace.stats.channel[1:2] in INSTRUMENTS.values()), None)
     if other and orient in (GRID, EAST_NORTH):
         raise ValueError(f"{other} is not ground motion (J is rotation, S strain), which orient= assumes here: leave it out, or give one with your own signs")
