@@ -84,7 +84,7 @@ fn missing_or_contradictory_words() {
     );
     for (key, word) in [("delta", "nan"), ("epsilon", "inf"), ("gamma", "1e99")] {
         let told = format!(
-            "{key}= got `{word}`, allowed is a finite number (up to 3.4e38) or the name of an RSF file ("
+            "{key}= got `{word}`, but must be a finite number (up to 3.4e38) or the name of an RSF file ("
         );
         refused(&format!("vp=2 vs=1 ro=2 n1=3 n2=3 {key}={word}"), None, &[&told]);
     }

@@ -68,7 +68,7 @@ impl Job {
             };
             if !allowed.is_empty() {
                 return Err(Error::new(format!(
-                    "{key}= got `{word}`, allowed is {allowed} ({doc})"
+                    "{key}= got `{word}`, but must be {allowed} ({doc})"
                 )));
             }
             let everywhere = format!(

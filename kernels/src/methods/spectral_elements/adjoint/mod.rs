@@ -37,8 +37,7 @@
 //! Perfectly matched layers filter derivatives across them, and the forces of the stresses across them. These are
 //! recursive filters in time, each of which acts on one value at one point. The transpose filters the field at the
 //! points of an element before it is differentiated, and the stresses before they become forces; backwards in time
-//! the filters are unchanged. The modal filter is symmetric. The medium in the layers is not a parameter: elements
-//! there have no derivatives.
+//! the filters are unchanged. The modal filter is symmetric. Elements in the layers have no derivatives.
 //!
 //! The products are summed in single precision. The adjoint sources are therefore scaled by a power of two that keeps
 //! the products far from the limits of single precision whatever the strength of the sources.
