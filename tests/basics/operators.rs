@@ -113,7 +113,7 @@ fn what_is_no_adjoint_fails() {
         ),
         (
             "sfdottest ./short mod=m.rsf dat=d.rsf",
-            "has 5 elements and dat=d.rsf has 40",
+            "has 5 elements, but dat=d.rsf has 40",
         ),
         (
             "sfdottest ./nothing mod=m.rsf dat=d.rsf",
@@ -277,11 +277,11 @@ fn sizes_that_disagree_are_told_as_sizes() {
     for (line, words) in [
         (
             "sfdottest ./long mod=m.rsf dat=d.rsf",
-            "standard output of ./long adj=n has 1000040 elements and dat=d.rsf has 40",
+            "standard output of ./long adj=n has 1000040 elements, but dat=d.rsf has 40",
         ),
         (
             "sfconjgrad ./long mod=m.rsf < d.rsf",
-            "standard output of ./long adj=y has 1000040 elements and mod=m.rsf has 40",
+            "standard output of ./long adj=y has 1000040 elements, but mod=m.rsf has 40",
         ),
         (
             "sfdottest ./deaf mod=big.rsf dat=d.rsf",

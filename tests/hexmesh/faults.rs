@@ -125,7 +125,7 @@ fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
         ),
         (
             |m| m.materials[2] = 2900.0,
-            "row 0: rho=2500 vp=3000 vs=2900 is no medium",
+            "row 0: rho=2500 vp=3000 vs=2900 is not an elastic medium",
         ),
         (
             |m| m.free.extend([0, 9]),

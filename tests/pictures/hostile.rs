@@ -150,7 +150,7 @@ fn curves_that_leave_the_page_are_cut() {
         let svg = String::from_utf8(svg).unwrap();
         assert!(svg.len() < 100_000, "{line}: {svg}");
     }
-    // The seventh value is the first below the upper edge, so a line enters the box there.
+    // The fifth value is the first below the upper edge, so the line enters the box before it.
     let pixels = desk.pixels("graph min1=1 max1=10 min2=0 max2=2500 plotfat=5 pad=n", "steep");
     assert!(pixels.ink() > 0.0);
     // A window of a tiny part of a sample shows the sample's colour.

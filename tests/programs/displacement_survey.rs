@@ -258,7 +258,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     let other = sound.replace("finished=", "jdata=2 finished=");
     let run = desk.sh(&format!("{other} > again.rsf"));
     assert!(
-        run.code == 1 && run.err.contains(&format!("has n3={NT} o3=0 d3={DT} ")),
+        run.code == 1 && run.err.contains(&format!("has n3={NT} o3=0 d3={DT}, but")),
         "{run:?}"
     );
 }

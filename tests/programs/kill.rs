@@ -270,7 +270,7 @@ fn leg(
                 assert_eq!(ended.status.signal(), Some(15), "{said}");
                 // Or the signal came before the first step, or before the program listened, which then says nothing;
                 // or there was no room.
-                let saved = said.contains("; resume=state goes on from there");
+                let saved = said.contains("; resume=state continues from there");
                 let early = said.is_empty() || said.contains("what it was writing is not complete");
                 assert!(saved || full || early, "{said}");
                 count.ended_by_sigterm += usize::from(saved);

@@ -152,7 +152,7 @@ fn a_plan_tells_everything_and_writes_nothing() {
             "{auto}"
         );
         // Two levels of displacement are in memory, and the density with at least two moduli.
-        let line = run.err.lines().find(|line| line.contains("bytes a point"));
+        let line = run.err.lines().find(|line| line.contains("bytes per point"));
         let mut words = line.unwrap_or_default().split(' ').rev();
         let bytes: f64 = words.find_map(|word| word.parse().ok()).unwrap_or(0.0);
         let least = 4.0 * (2.0 * ndim as f64 + 3.0);

@@ -149,11 +149,11 @@ fn picked_shots_are_taken_over() {
     for (extra, wanted) in [
         (
             "finished=last.rsf",
-            "last.rsf has o4=140 d4=20, and shots=2-3 have o4=120 d4=20: shots were taken out of it",
+            "last.rsf has o4=140 d4=20, but shots=2-3 have o4=120 d4=20: shots were taken out of it",
         ),
         (
             "finished=rest.rsf",
-            "rest.rsf has o4=120 d4=20, and all shots have o4=100 d4=20: shots were taken out of it",
+            "rest.rsf has o4=120 d4=20, but all shots have o4=100 d4=20: shots were taken out of it",
         ),
     ] {
         let run = desk.sh(&format!("{} > again.rsf", line(extra)));

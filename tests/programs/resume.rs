@@ -202,7 +202,14 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
         &go.replace("resume=state", "resume=ccc.rsf"),
         &["is not a saved state"],
     );
-    // States of another program, and of a run that has reached its end.
+}
+
+/// States of another program, and of a run that has reached its end, are refused.
+#[test]
+fn states_of_other_programs_and_of_runs_that_ended_are_refused() {
+    let desk = shot::desk(2);
+    let line = format!("{} snap=y jsnap=6 wfl=w.rsf", shot::line(2));
+    desk.ran(&format!("{line} checkpoint=kept every=10 < wav.rsf > d.rsf"));
     let other = velocity_stress::desk(2);
     std::fs::copy(desk.path("kept"), other.path("state")).unwrap();
     let run = other.sh(&format!("{} resume=state > d.rsf", velocity_stress::line(2)));

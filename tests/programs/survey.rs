@@ -343,7 +343,12 @@ fn images_of_several_kinds() {
         for (k, kind) in ["pp", "ps", "sp", "ss", "energy"].into_iter().enumerate() {
             let own = &all[k * cells..][..cells];
             let one = of(&format!("image={kind}"));
-            assert!(one == own && one.iter().any(|&x| x != 0.0), "{ndim}-D {kind}");
+            // A PP image of its own is formed in one sweep with the step, which rounds in another order: 2e-7 measured.
+            let off = largest_difference(&one, own) / f64::from(magnitude(&one));
+            assert!(
+                off <= if kind == "pp" { 2e-6 } else { 0.0 },
+                "{ndim}-D {kind}: {off}"
+            );
         }
         let lags = of("image=pp,ps nhx=2 nhz=1");
         let axes = desk.axes("image.rsf", ndim + 3);

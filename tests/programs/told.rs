@@ -133,7 +133,7 @@ fn data_of_other_surveys_are_told_with_their_axes() {
 
 const SILENT: &str = "
 {back} < hole.rsf > out.rsf
-0 the data of shot 2 are zero everywhere: the misfit is that of the modelled records alone
+0 the data of shot 2 are zero everywhere: their misfit is that of the modelled records only
 {back} < from1.rsf > out.rsf
 0 the data of 2 shots (the first is 2) are zero everywhere
 {back} < from0.rsf > out.rsf

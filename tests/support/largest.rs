@@ -318,13 +318,13 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "value 1 of those whose largest is asked for is not finite")]
+    #[should_panic(expected = "value 1 of a list whose largest is requested is not finite")]
     fn the_largest_of_what_is_not_a_number_is_a_failure() {
         largest([3.0, f64::NAN, 5.0]);
     }
 
     #[test]
-    #[should_panic(expected = "value 0 of those whose largest is asked for is not finite")]
+    #[should_panic(expected = "value 0 of a list whose largest is requested is not finite")]
     fn differences_of_infinite_values_are_a_failure() {
         largest_difference([f64::INFINITY], [f64::INFINITY]);
     }

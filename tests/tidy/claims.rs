@@ -107,7 +107,7 @@ const CLAIMS: [(&str, &str, &str); 34] = [
         "displacement_runs_end_in_order",
     ),
     (
-        "The result has the bits of a single process",
+        "The result is bit-identical to that of a single process",
         "tests/mpi/same.rs",
         "any_number_of_ranks_gives_the_same_bits",
     ),
@@ -172,7 +172,7 @@ const CLAIMS: [(&str, &str, &str); 34] = [
         "every_run_in_3d_is_reproduced",
     ),
     (
-        "reads and writes RSF files with numpy",
+        "reads and writes RSF files with only numpy",
         "tests/flows/data_test.py",
         "test_",
     ),

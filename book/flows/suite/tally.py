@@ -6,7 +6,7 @@ COUNTS = re.compile(r"(failures|errors|skipped)=(\d+)")
 RESULT = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 # Printed by a test itself, bypassing the capture of output; cargo counts the test as passed.
 SKIPPED = re.compile(r"skipped ([\w:]+)(?: on a GPU)?: (.+)")
-# A test with the attribute `#[ignore = "reason"]`; cargo counts these itself.
+# A test with the attribute `ignore` and a reason; cargo counts these itself.
 IGNORED = re.compile(r"test ([\w:]+) \.\.\. ignored, (.+)")
 # Python's unittest with -v: "test_name (place) ... skipped 'why'", the first part on a line of its own where there is a description.
 PYTHON = re.compile(r"(?:(\w+) \(([\w.]+)\))?.* \.\.\. skipped ['\"](.+)['\"]$")

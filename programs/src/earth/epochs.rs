@@ -65,7 +65,7 @@ impl Stay {
 /// latest; a station without channels counts as one at the ground.
 ///
 /// # Errors
-/// Text that is no StationXML, or a station without a position.
+/// Text that is not StationXML, or a station without a position.
 pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<Found> {
     let document = parsed(text_of_file)?;
     // The stays of each name: one list for every element of a station, because two elements whose epochs overlap may be
@@ -91,7 +91,7 @@ pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<Found> {
         }
     }
     if all.is_empty() {
-        bail!("it has no <Network> with a <Station>: it is no StationXML file with stations");
+        bail!("it has no <Network> with a <Station>: it is not a StationXML file with stations");
     }
     let mut found = Found {
         stations: Vec::new(),

@@ -88,8 +88,8 @@ mod tests {
             ("OBN", "name, network"),
             ("OBN II 55 36 160", "burial"),
             ("OBN II north 36 160 0", "latitude is north"),
-            ("OBN II nan 36 160 0", "latitude is nan, and must be a number"),
-            ("OBN II 55 36 160 inf", "burial in m is inf, and must be a number"),
+            ("OBN II nan 36 160 0", "latitude is nan, but must be a number"),
+            ("OBN II 55 36 160 inf", "burial in m is inf, but must be a number"),
         ] {
             let error = format!("{:#}", read(text).unwrap_err());
             assert!(error.contains(word), "{text}: {error}");

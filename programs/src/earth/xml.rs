@@ -18,7 +18,7 @@ pub fn is_xml(text: &str) -> bool {
 }
 
 pub(super) fn parsed(text: &str) -> Result<Document<'_>> {
-    Document::parse(text.trim_start_matches('\u{feff}')).context("it is no XML that can be read")
+    Document::parse(text.trim_start_matches('\u{feff}')).context("it is not XML that can be read")
 }
 
 /// The child elements of a name.

@@ -294,7 +294,7 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
         true => {
             "kind=correlation compares no trace without samples other than zero, so that they add nothing to misfit and gradient"
         }
-        false => "the misfit is that of the modelled records alone",
+        false => "their misfit is that of the modelled records only",
     };
     if let Some(whose) = whose_data(&heard, |heard| heard == Heard::Zero, picks) {
         let place = if job.given("weight") {

@@ -311,7 +311,7 @@ def upright(value: Any) -> Any:
 def whole(name: str, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     """Converts integers to single precision. Raises ValueError if one cannot be represented."""
     real = array.astype("f4")
-    # Numbers beyond 64 bits are beyond this comparison as well.
+    # The comparison is in double precision: above 2^53 it misses what double precision rounds to the same value.
     wrong = (np.abs(array.astype("f8")) > EXACT) & (real.astype("f8") != array.astype("f8"))
     if wrong.any():
         raise ValueError(f"{name}: {array[wrong].flat[0]} cannot be represented in single precision, which holds all whole numbers up to {EXACT}: array.astype('f4') rounds")

@@ -152,7 +152,7 @@ pub struct Sponge<'a, T> {
     pub plane: T,
 }
 
-/// The data of a plane that both stages share. All pointers in it lead to the first cell of row 0.
+/// The data of a plane that both stages share.
 pub struct Plane<'a, T> {
     /// Rows to compute.
     pub rows: Range<usize>,

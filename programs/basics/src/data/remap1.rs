@@ -99,7 +99,8 @@ fn rate(line: &[f32], order: usize, roughness: &mut Vec<f32>) {
 /// The value at the fractional index `place`: the mean of the smoothest polynomials there.
 fn between(line: &[f32], roughness: &[f32], place: f64, work: &mut [f64]) -> f32 {
     let order = work.len();
-    // The runs that hold both samples around the place; at the ends, and for order=1, the nearest run.
+    // The runs that hold both samples around the place; at the ends the outermost run, and for order=1 the sample before
+    // the place.
     let left = (place.max(0.0) as usize).min(line.len());
     let newest = left.min(roughness.len() - 1);
     let oldest = (left + 2).saturating_sub(order).min(newest);

@@ -227,6 +227,21 @@ impl Survey for Run {
     }
 }
 
+/// Gives the axes of snapshots the requested origins, as Madagascar's programs do, and warns of those between nodes.
+fn put_requested_origins(job: &Job, window: &mut [Axis]) -> anyhow::Result<()> {
+    for (axis, name) in window.iter_mut().zip(AXES) {
+        let key = format!("oq{name}");
+        if let Some(origin) = job.float_opt(&key)?.filter(|origin| *origin != axis.o) {
+            job.warn(&format!(
+                "{key}={origin} lies between nodes: the snapshots begin at the node {}, and their header has the requested origin, as Madagascar's programs write it",
+                axis.o
+            ));
+            axis.o = origin;
+        }
+    }
+    Ok(())
+}
+
 impl Run {
     /// The recorded quantity.
     fn quantity(&self) -> &'static str {
@@ -291,7 +306,8 @@ fn prepare(
     let mut spreads = Spreads::of_files(job, (Some(sources), Some(receivers)), ndim)?;
     spreads.keep_first_line(job)?;
     let [sources, receivers] = spreads.of(0).map(<[Point]>::to_vec);
-    let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
+    let (snapshots, mut window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
+    put_requested_origins(job, &mut window)?;
     let jdata = record::steps_between(job, "jdata", wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let surface = match (job.flag("free")?, job.choice("surface")?) {

@@ -161,8 +161,8 @@ fn ranks_with_gpus_have_a_speed_for_each() {
     assert_eq!(found, [Ok(shares.clone()), Ok(shares)]);
     let told = "another process has reported the error".to_string();
     for (names, said) in [
-        (["H200", ""], "rank 0 has a GPU and rank 1 has none: "),
-        (["", "H200"], "rank 1 has a GPU and rank 0 has none: "),
+        (["H200", ""], "rank 0 has a GPU but rank 1 has none: "),
+        (["", "H200"], "rank 1 has a GPU but rank 0 has none: "),
     ] {
         let found: Vec<_> = speeds_of(names).into_iter().map(Result::unwrap_err).collect();
         assert!(found[0].starts_with(said), "{found:?}");

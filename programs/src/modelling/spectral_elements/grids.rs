@@ -69,7 +69,7 @@ impl Files {
         }
         let mut values = file.read_all_f32()?;
         if planes > 1 && grids > 1 {
-            // In the file the regions of a plane follow each other after its nodes; in memory regions come last.
+            // In the file regions come last; in memory the regions of a plane follow each other.
             let cells = nodes as usize;
             let at = |k: usize| values[(k / cells % grids * planes + k / cells / grids) * cells + k % cells];
             values = (0..values.len()).map(at).collect();

@@ -3,6 +3,7 @@
 use super::members::answers;
 use super::{World, places};
 use anyhow::anyhow;
+use kernels::Hint;
 use kernels::medium::{Fault, Symmetry};
 use kernels::stability::{BadCell, Extremes, Findings};
 use rsf_io::Signal;
@@ -123,7 +124,10 @@ fn the_first_rank_that_fails_tells_it() {
     // Ranks that fail for reasons of their own.
     let found = agreed(|rank| match rank {
         0 => Ok(()),
-        _ => Err(anyhow!("fault {rank}: more GPUs")),
+        _ => {
+            let error = kernels::Error::setup(kernels::message![format!("fault {rank}: "), Hint::MoreGpus]);
+            Err(error.into())
+        }
     });
     let own = said("rank 1 on n: fault 1: more GPUs (ngpu=)", 1);
     assert_eq!(found, [told(1), own, told(1)]);
@@ -163,7 +167,7 @@ fn all_ranks_begin_or_none() {
         begun.unwrap_err().to_string()
     });
     assert!(
-        said[0].starts_with("some ranks have a run and some have none"),
+        said[0].starts_with("some ranks have a run but others have none"),
         "{said:?}"
     );
     assert_eq!(said[1..], ["another process has reported the error"; 2]);
