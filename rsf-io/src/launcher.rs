@@ -23,7 +23,7 @@ const LAUNCHERS: [(&str, &str, &str); 3] = [
 const SLURM: (&str, &str, &str) = ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun");
 
 /// How a launcher started this process; `None` without a launcher. Of several launchers the first one of
-/// [`LAUNCHERS`] counts, and Slurm only if none of these started the process.
+/// `LAUNCHERS` counts, and Slurm only if none of these started the process.
 pub fn launched() -> Option<Launched> {
     let number = |name: &str| env::var(name).ok()?.parse::<usize>().ok();
     let slurm = env::var_os("PMIX_RANK").map(|_| SLURM);
