@@ -129,11 +129,11 @@ fn snapshots_and_their_windows() {
         assert_eq!(n, padded);
         assert!((whole[0].o + 0.08).abs() < 1e-6);
         let cut = |oqz: &str| {
-            let words = format!("snap=y jsnap=5 wfl=cut.rsf nqz=4 oqz={oqz} nqx=6 oqx=0.08");
+            let words = format!("verb=y snap=y jsnap=5 wfl=cut.rsf nqz=4 oqz={oqz} nqx=6 oqx=0.08");
             let run = shoot(&desk, ndim, &words);
             assert_eq!(run.code, 0, "{run:?}");
             let cut = desk.axes("cut.rsf", ndim + 2);
-            // The header has the requested origin, as in Madagascar, and a warning names the node of the data.
+            // The header has the requested origin, as in Madagascar, and verb=y names the node of the data.
             assert_eq!((cut[0].n, cut[1].n, cut[0].o), (4, 6, oqz.parse().unwrap()));
             let warned = run.err.contains("begin at the node 0.05, and their header");
             assert_eq!(warned, oqz != "0.05", "{run:?}");

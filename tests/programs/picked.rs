@@ -168,7 +168,7 @@ fn picked_shots_are_taken_over() {
     assert!(run.err.contains("1 shot of 3 taken over"), "{run:?}");
     assert!(desk.read("again.rsf") == desk.read("whole.rsf"));
     let run = desk.sh(&format!("{} > again.rsf", line("finished=wide.rsf")));
-    let told = "wide.rsf has o4=100 d4=7, and all shots have o4=100 d4=20";
+    let told = "wide.rsf has o4=100 d4=7, but all shots have o4=100 d4=20";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
     // Files that were concatenated are the survey.
     desk.ran(&format!("{} > first.rsf", line("shots=1")));

@@ -137,7 +137,7 @@ const SILENT: &str = "
 {back} < from1.rsf > out.rsf
 0 the data of 2 shots (the first is 2) are zero everywhere
 {back} < from0.rsf > out.rsf
-0 warning: the data are zero everywhere: the misfit is
+0 warning: the data are zero everywhere: their misfit is
 {back} weight=hole.rsf < data.rsf > out.rsf
 0 warning: all weights of the data of shot 2 are zero: they add nothing to misfit and gradient
 {back} weight=from0.rsf < data.rsf > out.rsf

@@ -227,15 +227,18 @@ impl Survey for Run {
     }
 }
 
-/// Gives the axes of snapshots the requested origins, as Madagascar's programs do, and warns of those between nodes.
+/// Gives the axes of snapshots the requested origins, as Madagascar's programs do; with `verb=y` it names the node of
+/// those between nodes.
 fn put_requested_origins(job: &Job, window: &mut [Axis]) -> anyhow::Result<()> {
     for (axis, name) in window.iter_mut().zip(AXES) {
         let key = format!("oq{name}");
         if let Some(origin) = job.float_opt(&key)?.filter(|origin| *origin != axis.o) {
-            job.warn(&format!(
-                "{key}={origin} lies between nodes: the snapshots begin at the node {}, and their header has the requested origin, as Madagascar's programs write it",
-                axis.o
-            ));
+            if job.flag("verb")? {
+                job.say(&format!(
+                    "{key}={origin} lies between nodes: the snapshots begin at the node {}, and their header has the requested origin, as Madagascar's programs write it",
+                    axis.o
+                ));
+            }
             axis.o = origin;
         }
     }
