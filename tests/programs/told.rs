@@ -143,7 +143,7 @@ const SILENT: &str = "
 {back} weight=from0.rsf < data.rsf > out.rsf
 0 warning: all weights of the data are zero: they add nothing to misfit and gradient
 {back} weight=hole.rsf < from1.rsf > out.rsf
-0 warning: the data of shot 3 are zero wherever they have a weight: the misfit is that of the modelled
+0 warning: the data of shot 3 are zero wherever they have a weight: their misfit is that of the modelled
 {back} kind=correlation < from1.rsf > out.rsf
 0 the data of 2 shots (the first is 2) are zero everywhere: kind=correlation compares no trace
 {back} shots=2-3 < hole.rsf > out.rsf
