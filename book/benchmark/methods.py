@@ -190,7 +190,7 @@ def displacement(place, case, points, words):
 
 
 def rows_of(case, width):
-    """The depths of the surfaces from the bottom up, and the number of rows of elements of each layer, about as high as wide."""
+    """The depths of the surfaces from the bottom up, and the number of rows of elements in each layer, such that elements are about as high as wide."""
     low, high = case.box()[-1]
     layers = 3 * width
     depths = [high + layers, *reversed(case.interfaces), 0.0 if case.surface else low - layers]

@@ -149,7 +149,7 @@ def keep(name, place, spectra, late, folder):
 
 
 def machine(device):
-    """The name of the machine."""
+    """The name of the first GPU, or that of the processor with the number of cores."""
     if device == "gpu":
         asked = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False)
         if asked.returncode:

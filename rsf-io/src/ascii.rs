@@ -83,7 +83,7 @@ impl Scanner {
     }
 }
 
-/// Words that are followed by white space.
+/// The number of words that are followed by white space.
 fn complete_words(text: &[u8]) -> usize {
     text.windows(2)
         .filter(|pair| !is_space(pair[0]) && is_space(pair[1]))

@@ -243,7 +243,7 @@ pub struct Program {
     pub about: &'static str,
     /// What follows the name in the synopsis: `< wav.rsf ccc=stiff.rsf > data.rsf`.
     pub usage: &'static str,
-    /// Long text; paragraphs separated by empty lines, indented lines are kept as they are.
+    /// Long text. Paragraphs are separated by empty lines, and indented lines are kept as they are.
     pub comments: &'static str,
     /// A worked example, shown as it is.
     pub example: &'static str,

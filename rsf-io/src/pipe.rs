@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// Buffer of standard input.
 const BUFFER: usize = 1 << 20;
 
-/// A second handle to standard input, which bypasses the buffer of Rust's own.
+/// A second handle to standard input, for reads that bypass the buffer of [`std::io::Stdin`].
 pub(crate) fn stdin_reader() -> Result<BufReader<File>> {
     let fd = io::stdin().as_fd().try_clone_to_owned();
     let file = fd
@@ -53,7 +53,7 @@ pub fn ensure_stdout(file: &str) -> Result<()> {
     Ok(())
 }
 
-/// A second handle to standard output, which bypasses the buffer of Rust's own.
+/// A second handle to standard output, for writes that bypass the buffer of [`std::io::Stdout`].
 /// Errors: it was closed when the process began.
 pub(crate) fn stdout_file() -> Result<File> {
     ensure_stdout("file.rsf")?;

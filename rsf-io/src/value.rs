@@ -199,7 +199,7 @@ fn whole(text: &[u8]) -> Option<(i64, bool)> {
     {
         return Some((value, false));
     }
-    // 7.9 and 7. and .5, but neither 1e3 nor 0x10, where the older programs read 1 and 0.
+    // 7.9, 7. and .5 are accepted, but neither 1e3 nor 0x10, which the older programs read as 1 and 0.
     let decimal = text
         .iter()
         .all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.'));

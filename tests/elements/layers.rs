@@ -41,7 +41,8 @@ fn parts_and_resumed_runs_have_the_same_bits() {
 #[test]
 fn receivers_on_the_sea_floor_are_in_the_water_or_in_the_rock() {
     let desk = sea();
-    // On the contact, within a side and at a corner of elements; one metre above the contact, and one below.
+    // Two receivers lie on the contact, one within a side of an element and one at a corner; the third lies a metre
+    // above the contact, and the fourth a metre below.
     let places = [450.0, 400.0, 500.0, 400.0, 450.0, 399.0, 450.0, 401.0];
     desk.dataset("rec.rsf", "n1=2 n2=4", &places);
     let run = |words: &str| desk.sh(&format!("{SEA} nt=200 {words} > d.rsf"));

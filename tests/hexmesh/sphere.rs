@@ -139,7 +139,7 @@ fn volumes_of_all_layers_are_those_of_shells() {
     let radii = mantle();
     for (found, ends) in volumes::<3>(&raw).iter().zip(radii.windows(2)) {
         let exact = angle / 3.0 * (ends[1].powi(3) - ends[0].powi(3));
-        // Nodes in files are float32: half a metre in a crust of ten kilometres, up or down at random.
+        // Files hold nodes in float32, which rounds them at random to half metres, in a crust of only ten kilometres.
         assert!((found / exact - 1.0).abs() < 2e-6, "{ends:?}: {found} {exact}");
     }
     let all: f64 = volumes::<3>(&raw).iter().sum();

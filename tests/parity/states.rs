@@ -302,7 +302,7 @@ fn bad_states_are_refused_in_a_sentence() {
     newer[13] = b'2';
     let e = refusal(&world, &shot, &newer).to_string();
     assert!(e.contains("version 2") && e.contains("version 1"), "{e}");
-    // States of other grids and runs.
+    // States of another grid, and states that leave a run no steps, are refused.
     let e = refusal(&World::slender(2), &World::slender(2).shot(settings()[0]), state);
     assert!(matches!(e, StateError::Size { .. }), "{e}");
     let mut short = world.shot(settings()[0]);

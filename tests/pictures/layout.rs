@@ -97,7 +97,8 @@ fn of_cubes() {
     }
 }
 
-/// The first number of such an axis is narrow and the following ones are wide; there must be room for all.
+/// The first number of an axis may be narrow and the following ones wide, as in 0, 200000, ...; there must be room for
+/// all.
 #[test]
 fn wide_numbers_behind_narrow_ones_do_not_touch() {
     let desk = Desk::new();

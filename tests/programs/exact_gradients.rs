@@ -56,7 +56,7 @@ fn operators_keep_their_adjoint() {
         let change: Vec<f32> = (0..3 * cells).map(|k| (k * 7919 % 100) as f32 - 20.0).collect();
         desk.dataset("dm.rsf", &format!("{header} n{}=3", ndim + 1), &change);
         let words = with(ndim, "sous.rsf", "recs.rsf", &format!("tdc=y {extra}"));
-        // Half as many steps in a volume.
+        // Runs in 3-D take half as many steps.
         let words = words.replace("nt=60", if ndim == 3 { "nt=30" } else { "nt=60" });
         let (_, words) = words.split_once(' ').unwrap();
         let born = format!("sfvsborn{ndim}d-gpu {words}");

@@ -31,7 +31,7 @@ fn picked_shots_are_those_of_the_survey() {
             }
         }
     }
-    // Shots at different distances have no positions on the axis.
+    // Shots that are not evenly spaced have no positions on the axis, which then counts them from 0.
     let desk = desk(2);
     let points: Vec<f32> = (0..4).flat_map(|k| [100.0 + 10.0 * k as f32, 100.0]).collect();
     desk.dataset("four.rsf", "n1=2 n2=1 n3=4 o3=100 d3=10", &points);

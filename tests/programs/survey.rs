@@ -357,7 +357,6 @@ fn images_of_several_kinds() {
         for k in 0..2 {
             let none = &lags[(k * 15 + 7) * cells..][..cells];
             let own = &all[k * cells..][..cells];
-            // Products with lags are formed field by field, which rounds in another order than the sweep: see above.
             let off = largest_difference(none, own) / f64::from(magnitude(own));
             assert!(off <= 2e-6, "{ndim}-D, image {k} at lag zero: {off}");
         }

@@ -37,8 +37,8 @@ fn of_volume(order: usize) -> [f64; 2] {
         let grid = Grid::new_3d(n.map(|n| n + 2 * beyond), [-(beyond as f32); 3], [1.0; 3]);
         run::<f32>(&s, &grid, |_| isotropic(A, B, RHO))
     };
-    // Waves to the rigid faces of the large grid and back take longer than the run: their path from the source to a
-    // face of the small grid and back to a receiver is eight cells or more in addition.
+    // Waves to the rigid faces of the large grid and back take longer than the run: their path is twice `beyond`,
+    // plus eight cells or more from the source to a face of the small grid and from there to a receiver.
     let beyond = (dt * nt as f64 * A / 2.0) as usize - 3;
     let (small, large) = (record(0, 10), record(beyond, 0));
     let echo = |k: usize| {

@@ -6,7 +6,7 @@ from . import formula
 
 
 def inline(text):
-    """`code`, $formulas$, **strong**, *emphasis*, [links](address); everything else is quoted."""
+    """Converts `code`, $formulas$, **strong**, *emphasis* and [links](address) to HTML, and escapes everything else."""
     return "".join(map(_part, re.split(r"(`[^`]+`|\$[^$\s](?:[^$]*[^$\s])?\$)", text)))
 
 

@@ -136,7 +136,7 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Copies `bytes` bytes from `offset` of `from` to the device address `to`.
     ///
     /// # Safety
-    /// `from` must live and stay unchanged until the copy is done, `to` must be device memory of that size.
+    /// `from` must live and stay unchanged until the copy is done, and `to` must be device memory of that size.
     unsafe fn upload(
         &self,
         stream: Stream,
@@ -162,7 +162,7 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Copies `bytes` bytes from the device address `from` to `offset` of `to`.
     ///
     /// # Safety
-    /// `to` must live and stay untouched until the copy is done, `from` must be device memory of that size.
+    /// `to` must live and stay untouched until the copy is done, and `from` must be device memory of that size.
     unsafe fn download(
         &self,
         stream: Stream,

@@ -95,7 +95,7 @@ pub struct End {
 /// The transfer of numbers between subdomains of one kind. Messages between ranks use memory that the network provides
 /// ([`Network::spans`]); the network itself moves the numbers between that memory and the fields.
 pub trait Network<S: Linked>: Sized {
-    /// Makes a network for these subdomains, which must be all of this process.
+    /// Makes a network for these subdomains, which must be all those of this process.
     fn new(subdomains: &[S]) -> Result<Self, Error>;
 
     /// Prepares the ends of links to other ranks, and returns the transport of outgoing messages for each of them.

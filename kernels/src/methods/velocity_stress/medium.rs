@@ -33,7 +33,7 @@ pub(super) const PLACES_2D: [usize; STIFFNESSES] = {
 /// `[plane][row][z]`; zero in the rim along `z`.
 pub struct Staggered<T> {
     padded: Padded,
-    /// Padded planes held.
+    /// The planes of the padded grid that this medium holds.
     planes: Range<usize>,
     /// Distinct stiffnesses on the nodes, then shear stiffnesses.
     arrays: Vec<Buffer<T>>,

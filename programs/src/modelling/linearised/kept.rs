@@ -27,7 +27,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// A sum of `numbers[0]` numbers, in lines of `numbers[1]`, by its name in states; that of the first `done` shots is to be loaded.
+    /// A sum of `numbers[0]` numbers in lines of `numbers[1]`, which states call `name`. The sum over the first `done` shots
+    /// is zero until a state is loaded into it.
     pub fn new(name: &'static str, numbers: [usize; 2], done: usize) -> Self {
         Self {
             sum: TreeSum::of_first(done, numbers[0]),

@@ -52,7 +52,7 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     /// The quantities that are written for a shot: that of the data first, then those with files of their own.
     fn data_files(&self) -> Vec<DataFile>;
 
-    /// Numbers of a record as the engine makes it, and records of a shot.
+    /// The number of values in a record as the engine makes it, and the number of records of a shot.
     fn records(&self) -> [usize; 2];
 
     /// Prints what a shot needs; returns its expected seconds.

@@ -44,8 +44,8 @@ pub(super) struct SourceMemory<T, A: Accelerator> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Enqueues all kernels of a step on some planes. With `clock` the step is counted on the device, and `it` is
-    /// added to it.
+    /// Enqueues all kernels of a step on some planes. The step is `it`, or with `clock` the count of
+    /// steps on the device plus `it`.
     pub(super) fn enqueue(
         &self,
         stream: Stream,

@@ -293,8 +293,8 @@ mod tests {
         }
     }
 
-    /// Specialised warps redistribute the registers with which their block has started, of the 65536 of a
-    /// multiprocessor.
+    /// Specialised warps redistribute the registers with which their block started, which are at most the 65536
+    /// of a multiprocessor.
     #[test]
     fn registers_that_warps_take_are_those_that_others_give() {
         for (tile, double) in [

@@ -68,8 +68,8 @@ pub fn divisor(all: &[(f64, f64)]) -> Result<(f64, f64)> {
     Ok((by, if rounded > 1e-9 { rounded } else { 0.0 }))
 }
 
-/// The factor of coordinates, elevations and depths: `feet=convert` converts feet to metres, otherwise a warning reports
-/// them.
+/// The factor by which coordinates, elevations and depths are multiplied: that from feet to metres with `feet=convert`,
+/// otherwise 1, with a warning if lengths are in feet.
 pub fn unit_of(job: &Job, layout: &Layout, arc: Option<&str>) -> Result<f64> {
     let convert = match job.text("feet")?.as_deref() {
         None | Some("keep") => false,

@@ -371,7 +371,7 @@ impl<A: Accelerator> Device<A> {
         self.of_fields(address, &(0..fields).collect::<Vec<_>>())
     }
 
-    /// Exchange of the fields with these indices at an address, to the reach of a derivative.
+    /// The exchange of the fields with these indices, counted from `address`, with as many planes as a derivative reaches.
     pub fn of_fields(&self, address: u64, fields: &[usize]) -> Vec<Travelling> {
         let field = |&number: &usize| Travelling {
             address: after(address, number * self.sizes.len),

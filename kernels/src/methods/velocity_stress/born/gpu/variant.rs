@@ -176,7 +176,7 @@ pub(super) enum Turn {
     StiffnessesInside,
 }
 
-/// The sources of boundary saving. The last one is used only if the interior of a grid has kernels of its own.
+/// The kernel source files of boundary saving. The last one is used only if the interior of a grid has kernels of its own.
 const TURNS: [Text; 3] = [
     Text {
         file: "born/gpu/boundary.cu",
