@@ -213,7 +213,7 @@ fn coarse_grained_mechanisms_name_the_lowest_q_that_they_take() {
     };
     for one_cell in [true, false] {
         let said = told(1.0, one_cell).expect("waves would grow");
-        let (_, rest) = said.split_once("take Q of ").expect("a Q");
+        let (_, rest) = said.split_once("use Q of ").expect("a Q");
         let named: f32 = rest.split(' ').next().unwrap().parse().expect("a number");
         let least = (1..200u8).map(f32::from).find(|&q| told(q, one_cell).is_none());
         println!("{said}: {least:?}");
