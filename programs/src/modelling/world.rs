@@ -402,7 +402,7 @@ fn tell(error: &anyhow::Error, who: &str) {
     if agreed.map_or_else(|| rsf_io::exit_code(error), |agreed| agreed.code) == rsf_io::CLOSED_PIPE {
         return;
     }
-    let text = explained(&error);
+    let text = explained(error);
     let line: Vec<&str> = text.lines().map(str::trim).collect();
     let told = format!("{}: {who}{}\n", program(), line.join(" "));
     // If stderr is closed, the error cannot be printed.
