@@ -26,7 +26,7 @@ fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     )
 }
 
-/// The largest difference between a field on the way back and on the way there, relative to the largest value: when
+/// The largest difference between a field of the backward and of the forward run, relative to the largest value: when
 /// step `it` has been undone, the field is the one that was current after step `it - 2`, because the two time levels
 /// have been exchanged.
 fn returns(padded: &Padded, surface: Surface, kind: SourceKind, slabs: &[usize]) -> f64 {

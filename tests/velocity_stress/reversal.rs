@@ -43,7 +43,7 @@ fn lossless(grid: &Grid, order: usize, surface: bool) -> Shot {
     s
 }
 
-/// The largest difference between the velocities on the way back and on the way there, relative to the largest value:
+/// The largest difference between the velocities of the backward and of the forward run, relative to the largest value:
 /// when step `it` has been undone, the velocity is that after step `it - 1`.
 fn returns(grid: &Grid, order: usize, surface: bool, slabs: usize) -> f64 {
     let s = lossless(grid, order, surface);

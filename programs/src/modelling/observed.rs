@@ -230,17 +230,17 @@ const FAINT: f32 = 1e-6;
 
 /// What the data of a shot add to the misfit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// None is other than zero where it has a weight.
+pub enum Contribution {
+    /// All samples with a weight are zero.
     Zero,
     /// All weights are zero.
     Unweighted,
-    /// Some are, and have a weight; so many traces are other than zero and faint beside the largest.
-    Some { faint: u64 },
+    /// Samples with a weight are not zero; `faint` traces are not zero, but below [`FAINT`] of the largest.
+    Nonzero { faint: u64 },
 }
 
-impl Heard {
-    /// Of data `[sample][trace]` with so many traces.
+impl Contribution {
+    /// Classifies data `[sample][trace]`, where `traces` is the number of traces.
     pub fn of(values: &[f32], weight: Option<&[f32]>, traces: usize) -> Self {
         if weight.is_some_and(|weight| weight.iter().all(|w| *w == 0.0)) {
             return Self::Unweighted;
@@ -254,37 +254,37 @@ impl Heard {
         let most = largest.iter().copied().fold(0.0, f32::max);
         let is_faint = |size: &&f32| **size > 0.0 && **size < FAINT * most;
         match most > 0.0 {
-            true => Self::Some {
+            true => Self::Nonzero {
                 faint: largest.iter().filter(is_faint).count() as u64,
             },
             false => Self::Zero,
         }
     }
 
-    /// As a number, for sums over shots and saved states.
+    /// The outcome as a number, for sums over shots and saved states.
     pub fn code(self) -> u64 {
         match self {
             Self::Zero => 0,
             Self::Unweighted => 1,
-            Self::Some { faint } => 2 + faint,
+            Self::Nonzero { faint } => 2 + faint,
         }
     }
 
-    /// Of such a number.
+    /// The outcome whose number this is.
     fn of_code(code: u64) -> Self {
         match code {
             0 => Self::Zero,
             1 => Self::Unweighted,
-            _ => Self::Some { faint: code - 2 },
+            _ => Self::Nonzero { faint: code - 2 },
         }
     }
 }
 
 /// Warns of shots, by their numbers in the survey, none of whose data counts, and of noise that counts: `heard` has the code of
-/// [`Heard`] for each shot.
+/// [`Contribution`] for each shot.
 pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()> {
-    let heard: Vec<Heard> = heard.iter().map(|code| Heard::of_code(*code)).collect();
-    if let Some(whose) = whose_data(&heard, |heard| heard == Heard::Unweighted, picks) {
+    let heard: Vec<Contribution> = heard.iter().map(|code| Contribution::of_code(*code)).collect();
+    if let Some(whose) = whose_data(&heard, |heard| heard == Contribution::Unweighted, picks) {
         job.warn(&format!(
             "all weights of {whose} are zero: they add nothing to misfit and gradient"
         ));
@@ -296,7 +296,7 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
         }
         false => "their misfit is that of the modelled records only",
     };
-    if let Some(whose) = whose_data(&heard, |heard| heard == Heard::Zero, picks) {
+    if let Some(whose) = whose_data(&heard, |heard| heard == Contribution::Zero, picks) {
         let place = if job.given("weight") {
             "wherever they have a weight"
         } else {
@@ -304,7 +304,7 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
         };
         job.warn(&format!("{whose} are zero {place}: {effect}"));
     }
-    let is_noisy = |heard| matches!(heard, Heard::Some { faint } if faint > 0);
+    let is_noisy = |heard| matches!(heard, Contribution::Nonzero { faint } if faint > 0);
     if let Some(whose) = whose_data(&heard, is_noisy, picks).filter(|_| correlates) {
         job.warn(&format!(
             "some traces in {whose} stay below a millionth of the largest value of their shot, as rounding noise does, and kind=correlation counts them as much as any other: give them the weight 0 (weight=) if they are noise"
@@ -314,7 +314,7 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
 }
 
 /// The data of the shots of which this is true, in words.
-fn whose_data(heard: &[Heard], is: impl Fn(Heard) -> bool, picks: &Picks) -> Option<String> {
+fn whose_data(heard: &[Contribution], is: impl Fn(Contribution) -> bool, picks: &Picks) -> Option<String> {
     let shots = (0..heard.len()).filter(|shot| is(heard[*shot]));
     let numbers: Vec<usize> = shots.map(|shot| picks.number(shot)).collect();
     match numbers[..] {
@@ -384,19 +384,31 @@ mod tests {
 
     #[test]
     fn data_are_heard_where_a_weight_lets_them() {
-        let (some, faint) = (Heard::Some { faint: 0 }, Heard::Some { faint: 1 });
-        assert_eq!(Heard::of(&[0.0, -1e-30], None, 1), some);
-        assert_eq!(Heard::of(&[0.0, -0.0], None, 2), Heard::Zero);
-        assert_eq!(Heard::of(&[0.0, 2.0], Some(&[0.0, 0.5]), 1), some);
-        assert_eq!(Heard::of(&[3.0, 0.0], Some(&[0.0, 0.5]), 1), Heard::Zero);
-        assert_eq!(Heard::of(&[3.0, 0.0], Some(&[0.0, 0.0]), 1), Heard::Unweighted);
-        assert_eq!(Heard::of(&[], None, 1), Heard::Zero);
+        let (some, faint) = (
+            Contribution::Nonzero { faint: 0 },
+            Contribution::Nonzero { faint: 1 },
+        );
+        assert_eq!(Contribution::of(&[0.0, -1e-30], None, 1), some);
+        assert_eq!(Contribution::of(&[0.0, -0.0], None, 2), Contribution::Zero);
+        assert_eq!(Contribution::of(&[0.0, 2.0], Some(&[0.0, 0.5]), 1), some);
+        assert_eq!(
+            Contribution::of(&[3.0, 0.0], Some(&[0.0, 0.5]), 1),
+            Contribution::Zero
+        );
+        assert_eq!(
+            Contribution::of(&[3.0, 0.0], Some(&[0.0, 0.0]), 1),
+            Contribution::Unweighted
+        );
+        assert_eq!(Contribution::of(&[], None, 1), Contribution::Zero);
         // Two samples of three traces, of which the last has none and the second is faint without its weight.
         let values = [1.0, 1e-7, 0.0, -3.0, 2e-6, 0.0];
-        assert_eq!(Heard::of(&values, None, 3), faint);
-        assert_eq!(Heard::of(&values, Some(&[1.0, 1e3, 1.0, 1.0, 1e3, 1.0]), 3), some);
-        for heard in [some, faint, Heard::Zero, Heard::Unweighted] {
-            assert_eq!(Heard::of_code(heard.code()), heard);
+        assert_eq!(Contribution::of(&values, None, 3), faint);
+        assert_eq!(
+            Contribution::of(&values, Some(&[1.0, 1e3, 1.0, 1.0, 1e3, 1.0]), 3),
+            some
+        );
+        for heard in [some, faint, Contribution::Zero, Contribution::Unweighted] {
+            assert_eq!(Contribution::of_code(heard.code()), heard);
         }
     }
 

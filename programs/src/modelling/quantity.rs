@@ -49,11 +49,14 @@ pub fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
     quantities.into_iter().chain([(DAS.0, What::Das, DAS.1)])
 }
 
-/// The quantity of `data=`, and its description.
-pub fn of_data(job: &Job) -> anyhow::Result<(What, &'static str)> {
+/// The quantity of `data=`: parameter value, quantity, and description.
+///
+/// # Errors
+/// An unknown quantity, or several: standard output takes one.
+pub fn of_data(job: &Job) -> anyhow::Result<(&'static str, What, &'static str)> {
     let text = one_quantity(job)?;
     match all().find(|(word, ..)| *word == text) {
-        Some((_, what, words)) => Ok((what, words)),
+        Some(found) => Ok(found),
         None => {
             let words: Vec<_> = all().map(|(word, ..)| word).collect();
             bail!("data={text}: receivers record {}", words.join(", "))

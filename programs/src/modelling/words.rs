@@ -1,5 +1,5 @@
-//! The parameters for the remedies in errors of the engine, which knows no command line. Also warnings about growing
-//! records and about data that are all zero.
+//! The parameters for the remedies in errors of the engine, which knows no command line. Also warnings about records
+//! and snapshots: growing ones, data that are all zero, files that do not fit `snap=`.
 
 use kernels::{Error, Hint};
 use rsf_io::{Job, format_g};

@@ -12,7 +12,7 @@ pub fn asked<const D: usize>(
     mesh: &Mesh<D>,
     shot: &mut Shot<D>,
 ) -> anyhow::Result<Option<Fibre>> {
-    if of_data(job)?.0 == What::Das {
+    if of_data(job)?.1 == What::Das {
         return read(job, mesh, shot).map(Some);
     }
     Fibre::idle(job, "data=das");

@@ -3,7 +3,6 @@
 
 use crate::modelling::checkpoint::MOST_PLACES;
 use crate::modelling::checksum::Checksum;
-use crate::modelling::divide::one_quantity;
 use crate::modelling::exact_time::{CLOCK, Timing};
 use crate::modelling::quantity::of_data;
 use crate::modelling::record::steps_between;
@@ -153,8 +152,7 @@ impl Peaks {
         let Some((word, what, unit)) = PEAKS.iter().find(asked).copied() else {
             return Ok(None);
         };
-        of_data(job)?;
-        let data = one_quantity(job)?;
+        let (data, ..) = of_data(job)?;
         if data != what {
             bail!("{word}= is a map of {what}, but data={data}: take data={what}");
         }

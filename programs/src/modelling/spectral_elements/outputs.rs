@@ -19,7 +19,7 @@ use rsf_io::{Axis, Job};
 /// # Errors
 /// An unknown quantity, or several: standard output takes one.
 pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
-    let (what, words) = of_data(job)?;
+    let (_, what, words) = of_data(job)?;
     Ok(match what {
         What::At(quantity) => (quantity, words),
         What::Das => (Quantity::Strain, words),

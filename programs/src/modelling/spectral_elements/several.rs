@@ -6,7 +6,7 @@
 //! gives the others.
 
 use crate::modelling::checkpoint::MOST_KEPT;
-use crate::modelling::divide::{How, Made, Pick, When, one_quantity};
+use crate::modelling::divide::{How, Made, Pick, When};
 use crate::modelling::exact_time::Timing;
 use crate::modelling::quantity::{self, What, of_data};
 use anyhow::bail;
@@ -42,9 +42,8 @@ impl Several {
         let Some((second, ..)) = further.first() else {
             return Ok(None);
         };
-        let data = one_quantity(job)?;
-        of_data(job)?;
-        let Some((_, What::At(first), words)) = vectors().find(|(word, ..)| *word == data) else {
+        let (data, what, words) = of_data(job)?;
+        let (true, What::At(first)) = (what.is_vector(), what) else {
             bail!(
                 "{second}= goes with data=displacement, velocity or acceleration, but data={data}: record {data} by a run of its own"
             );

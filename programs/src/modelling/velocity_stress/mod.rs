@@ -407,7 +407,7 @@ fn recorded(
     (padded, spreads): (&Padded, &mut Spreads),
 ) -> anyhow::Result<(Option<Several>, Quantity, &'static str, usize)> {
     clock.timing.warn_of_aliases(job, clock.jdata);
-    let (what, name) = of_data(job)?;
+    let (_, what, name) = of_data(job)?;
     let (ndim, receivers) = (padded.ndim(), spreads.of(0)[1].len());
     let several = match films {
         Films::Asked => Several::read(job, (what, name), clock, (ndim, receivers))?,

@@ -150,6 +150,11 @@ impl<T: Number> Imaging<T> {
         self.lags.iter().all(|lag| *lag == [0; 3])
     }
 
+    /// Whether the sweeps of the adjoint form all images: PP images without lags.
+    fn forms_in_sweeps(&self) -> bool {
+        self.plain() && self.sums.iter().all(|sums| sums.kind == Kind::Pp)
+    }
+
     pub fn record(&self, program: &Discrete<T>, waves: &mut Waves<T>, to: &mut [T]) {
         let len = program.rows.len;
         let mut fields = to.chunks_exact_mut(len);
@@ -204,8 +209,7 @@ impl<T: Number> Imaging<T> {
             beside.pressure_image = [self.later.as_mut_ptr(), self.plain.as_mut_ptr()];
         }
         adjoint.beside = beside;
-        let pressure_only = self.sums.iter().all(|sums| sums.kind == Kind::Pp);
-        if self.plain() && pressure_only && program.setup.surface.is_none() {
+        if self.forms_in_sweeps() && program.setup.surface.is_none() {
             adjoint.pass(Pass::Step);
             adjoint.inject_velocities(injected);
             return;
@@ -234,7 +238,7 @@ impl<T: Number> Imaging<T> {
     /// Adds the contributions of the adjoint stresses.
     fn of_stresses(&mut self, program: &Discrete<T>, adjoint: &Adjoint<T>, beside: &[T], ended: bool) {
         let (ndim, plain) = (program.ndim(), self.plain());
-        if plain && self.sums.iter().all(|sums| sums.kind == Kind::Pp) {
+        if self.forms_in_sweeps() {
             return;
         }
         let made;

@@ -3,7 +3,7 @@
 use super::super::Run;
 use super::readout::Readout;
 use crate::modelling::linearised::records::Records;
-use crate::modelling::observed::{self, Heard};
+use crate::modelling::observed::{self, Contribution};
 use kernels::misfit::{Misfit, Observed};
 use rsf_io::{Input, Job};
 
@@ -17,7 +17,7 @@ pub struct Compared {
 pub struct OfShot {
     observed: Observed<f32>,
     /// Whether any of them counts.
-    pub heard: Heard,
+    pub heard: Contribution,
     /// Checksums of what was read.
     pub sums: Vec<u64>,
 }
@@ -45,7 +45,7 @@ impl Compared {
         let mut given = given.into_iter();
         let (values, weight) = (given.next().unwrap_or_default(), given.next());
         Ok(OfShot {
-            heard: Heard::of(&values, weight.as_deref(), self.readout.values()),
+            heard: Contribution::of(&values, weight.as_deref(), self.readout.values()),
             observed: Observed::new(self.readout.values(), values, weight)?,
             sums,
         })

@@ -9,7 +9,7 @@ use crate::modelling::checkpoint::Sums;
 use crate::modelling::linearised::kept::{Stack, Summed};
 use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
-use crate::modelling::observed::{Heard, name_gradient, tell_silent, write_misfits};
+use crate::modelling::observed::{Contribution, name_gradient, tell_silent, write_misfits};
 use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
 use anyhow::ensure;
@@ -53,7 +53,7 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
         misfits: vec![0.0; opened.shots()],
         sources: vec![0.0; opened.shots() * of_sources],
         lost: [0; 2],
-        heard: vec![Heard::Some { faint: 0 }.code(); opened.shots()],
+        heard: vec![Contribution::Nonzero { faint: 0 }.code(); opened.shots()],
         progress: Progress::new(job, opened.shots())?,
     };
     kept.begin((job, opened.run.sum), &records, &mut found, world)?;
@@ -114,7 +114,7 @@ struct Found<'a> {
     sources: Vec<f32>,
     /// Whether single precision has lost numbers of the gradient, or of the derivatives with respect to the sources.
     lost: [u64; 2],
-    /// What the data of each shot add, as codes of [`Heard`].
+    /// What the data of each shot add, as codes of [`Contribution`].
     heard: Vec<u64>,
     progress: Option<Progress<'a>>,
 }

@@ -8,7 +8,7 @@ use crate::modelling::checkpoint::Sums;
 use crate::modelling::linearised::kept::{Stack, Summed};
 use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
-use crate::modelling::observed::{self, Heard};
+use crate::modelling::observed::{self, Contribution};
 use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
 use anyhow::ensure;
@@ -137,7 +137,7 @@ struct Found {
     misfits: Vec<f64>,
     /// Time functions that were estimated, `[shot][series][step]`.
     sources: Vec<f32>,
-    /// What the data of each shot add, as codes of [`Heard`].
+    /// What the data of each shot add, as codes of [`Contribution`].
     heard: Vec<u64>,
 }
 
@@ -154,7 +154,7 @@ impl Found {
             stack: Stack::new("the gradient", numbers, done),
             misfits: vec![0.0; shots],
             sources: vec![0.0; shots * of_sources],
-            heard: vec![Heard::Some { faint: 0 }.code(); shots],
+            heard: vec![Contribution::Nonzero { faint: 0 }.code(); shots],
         }
     }
 }
@@ -213,7 +213,7 @@ impl Compared {
             let mut given = given.into_iter();
             let values = station.born.values();
             let (records, weight) = (given.next().unwrap_or_default(), given.next());
-            let heard = Heard::of(&records, weight.as_deref(), values);
+            let heard = Contribution::of(&records, weight.as_deref(), values);
             compared.push(Observed::new(values, records, weight)?);
             sums.push([vec![heard.code()], of_shot].concat());
         }
