@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p kernels --bench displacement -- [3d=200] [2d=1000] [3d-all=200] [2d-all=1000] [nb=48] [steps3=20]
 //! [steps2=200] [threads=1,2] [tile=z,x] [registers=512, largest number of bits of a register] [cache=assumed KiB of
-//! the second-level cache] [triad=y]`; a size of 0 skips a case, and `all ` means all coefficients.
+//! the second-level cache] [triad=y]`; a size of 0 skips a case, and `-all` means all coefficients.
 //!
 //! Boundary conditions are on (one-way condition and sponge), and a line of receivers is recorded every tenth step.
 //! Mpt/s is the number of padded grid points times steps per second of the time loop, the median of three runs.

@@ -5,14 +5,14 @@
 //! step must move and the ratio of their rate to the speed of a copy on the same GPU.
 //!
 //! `gradient=y` compares a whole gradient with forward runs of the same engine; it may use `memory=1` times the bytes
-//! that keeping all steps takes. With `ranks=y` each GPU has a rank of its own and halos travel as messages from host
-//! to host, as between nodes. Four exchanges are compared then: overlapped as in the programs, blocking, without
-//! sending anything, and without buffers (Komatitsch et al. 2010, figures 11 to 15).
+//! that keeping all steps takes. With `ranks=y` each GPU has a separate rank, and halos are sent as messages from host
+//! to host, as between nodes. Four kinds of exchange are then compared: overlapped as in the programs, blocking,
+//! without sending anything, and without buffers (Komatitsch et al. 2010, figures 11 to 15).
 //!
 //! ```text
 //! cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [ranks=n] [n=20,20,16: elements]
 //!     [law=iso/full/loss/coarse/fluid] [points=y: constants of every point] [cpml=0: elements in perfectly matched
-//!     layers along each side but the top, all elements are straight then] [degree=4] [order=1: elements of 8 nodes,
+//!     layers along each side but the top; all elements are then straight] [degree=4] [order=1: elements of 8 nodes,
 //!     2: of 27] [steps=80] [repeat=3] [jdata=10: on GPUs] [gradient=n] [memory=1]
 //! ```
 //!
@@ -64,7 +64,7 @@ const MANNERS: [Overlap; 4] = [
     Overlap::WithoutBuffers,
 ];
 
-/// Measures runs on GPUs with a rank for each; the times are those of the slowest rank.
+/// Measures runs with one rank for each GPU; the times are those of the slowest rank.
 fn among_ranks(case: &Case, words: &Words, devices: &[Arc<Cuda>]) {
     let (cuts, shot) = shares(case, words, devices.len());
     let options = |overlap: Overlap| ParallelOptions {

@@ -1,5 +1,5 @@
 //! Speed of linearised velocity-stress runs on GPUs: milliseconds per step of forward runs and of gradients, or of
-//! images instead of gradients; with `apart=y` also those of each kernel, for which the host then waits.
+//! images instead of gradients; with `apart=y` also the times of each kernel, for which the host then waits.
 //!
 //! ```text
 //! cargo bench -p kernels --bench linearised -- [dim=3] [n=256, or z,x,y: cells of the model] [nb=10] [order=4]
@@ -8,7 +8,7 @@
 //!     [apart=y]
 //! ```
 //!
-//! The benchmark of that name in the crate `ranks` takes the same arguments, and its ranks share the shot.
+//! The benchmark `linearised` of the crate `ranks` takes the same arguments, and its ranks share the shot.
 
 mod case;
 #[path = "case/linearised.rs"]

@@ -85,7 +85,7 @@ impl Case {
         }
     }
 
-    /// An isotropic medium of two layers, an interface at half the depth.
+    /// An isotropic medium of two layers with an interface at half the depth.
     fn medium(&self, shot: &Shot, cpu: &Cpu) -> Result<Medium<f32>, Error> {
         let mut medium = Medium::new(&shot.frame.around(&self.grid))?;
         let (nz, lines) = (self.grid.n[0], self.grid.cells() / self.grid.n[0]);

@@ -124,7 +124,7 @@ fn shot(words: &Words) -> (Grid, Shot, Symmetry) {
     (grid, shot, class)
 }
 
-/// Numbers that a step must move for each cell if both stages read and write each number once.
+/// The count of numbers that a step must move for each cell if both stages read and write each of them once.
 fn words_moved(ndim: usize, class: Symmetry, mechanisms: usize) -> usize {
     let stresses = if ndim == 3 { 6 } else { 3 };
     let stiffness = match (ndim, class) {

@@ -8,8 +8,9 @@
 //! the median, the least and the largest of the pairs are printed.
 //!
 //! If other programs run on the machine, this difference is mostly noise. Two parts of it are therefore also measured
-//! separately: how long the run waits until its state has been copied and writing begins, and the processor time of the
-//! writing thread, which the run's own threads may lack. The second line prints both relative to `every` steps.
+//! separately: how long the run waits until its state has been copied and writing begins, and the processor time of
+//! the writing thread, which it may take from the threads of the run. The second line prints both relative to `every`
+//! steps.
 
 use kernels::Error;
 use kernels::boundary::{cpml::Layer, free_surface::Surface, one_way::Form};

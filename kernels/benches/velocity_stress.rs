@@ -193,7 +193,7 @@ fn main() -> Result<(), Error> {
     let surface = words.text("free", "n") == "y";
     let bad = |key: &str, word: &str| {
         Error::setup(format!(
-            "{key}={word} is not known; the head of benches/velocity_stress.rs lists the values"
+            "{key}={word} is unknown; the documentation of benches/velocity_stress.rs lists the values"
         ))
     };
     for dim in words.text("dim", "3/2").split('/') {

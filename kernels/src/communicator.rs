@@ -42,7 +42,7 @@ pub trait Communicator {
     /// Name of this rank's host.
     fn host(&self) -> &str;
 
-    /// Messages may leave from and arrive in the memory of devices.
+    /// Whether messages may be sent from and received into the memory of devices.
     fn reaches_devices(&self) -> bool {
         false
     }

@@ -11,9 +11,9 @@
     allow(dead_code, unused_imports)
 )]
 
-/// Calls a generic method through one of the listed concrete types, which must be all that occur, so that the method is
-/// compiled in this crate. Otherwise every crate that calls generic code compiles it again, which takes minutes for
-/// all orders, degrees and instruction sets.
+/// Calls a generic method through one of the listed concrete types, so that the method is compiled in this crate. The
+/// list must contain all types that occur. Otherwise every crate that calls generic code compiles it again, which
+/// takes minutes for all orders, degrees and instruction sets.
 macro_rules! compiled_here {
     ($this:ident: $($concrete:ty)|+, $method:ident($argument:expr): $type:ty) => {{
         let any: &mut dyn std::any::Any = $this;
@@ -48,7 +48,7 @@ macro_rules! compiled_here {
         })+
         unreachable!("every type that comes here is listed")
     }};
-    // For each number of dimensions, too, if the type of the argument depends on it.
+    // If the type of the argument depends on the number of dimensions, a call is compiled for each of them.
     (&$this:ident: $dims:ident in [$($n:literal),+], $call:tt) => {{
         $(compiled_here!(@ $this, $dims, $n, $call);)+
         unreachable!("every number of dimensions that comes here is listed")

@@ -10,10 +10,11 @@ pub enum Quantity {
     Velocity,
     /// Acceleration z, x, y in m/s2.
     Acceleration,
-    /// Pressure in Pa: on grids minus the mean of the normal stresses, on meshes that of fluids, and zero in solids.
+    /// Pressure in Pa: on grids it is minus the mean of the normal stresses, on meshes that of fluids, and zero in
+    /// solids.
     Pressure,
-    /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx), components of the tensor, extension positive: a shear strain is
-    /// half the change of an angle.
+    /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx) as components of the tensor, with extension positive: a shear
+    /// strain is half the change of an angle.
     Strain,
     /// Rotation about z, x, y (2-D: about y) in rad, half the curl of the displacement; x, y, z form a right-handed
     /// system.

@@ -1,7 +1,8 @@
-/* A driver and a compiler that need no GPU: device memory is the host's, work is done when it is enqueued, a module is
-   its own text. It refuses what CUDA refuses: calls without a current context (201), events and launches on a stream of
-   another device (400). Any number of threads may call it. Built by the tests as libcuda.so (-DDRIVER), as one without
-   functions (neither) and as libnvrtc.so.13 (-DCOMPILER). What it pretends comes from FAKE_... variables. */
+/* A driver and a compiler that need no GPU: device memory is host memory, work is done when it is enqueued, and a module
+   is its own source text. The driver refuses what CUDA refuses: calls without a current context (201), and events and
+   launches on a stream of another device (400). Any number of threads may call it. The tests build this file as
+   libcuda.so (-DDRIVER), as a library without functions (neither flag) and as libnvrtc.so.13 (-DCOMPILER). Variables
+   FAKE_... of the environment set its properties and its errors. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -23,17 +24,17 @@ typedef struct { int device; } event;
 typedef struct { char *text; } module;
 typedef struct { char name[64]; int shared; } function;
 
-static __thread int current = -1; /* as contexts are: of a thread */
+static __thread int current = -1; /* each thread has its own, as in CUDA */
 static _Atomic int fault = 0, live = 0, started = 0, asked = 0;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of taken and the journal */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `taken` and the journal */
 static size_t taken[8], used = 0;
 static char journal[1 << 22];
 
-/* What the tests ask for: objects not given back, and what was called in which order. */
+/* Called by the tests: the number of objects that have not been freed, and all calls in their order. */
 int fake_live(void) { return live; }
 const char *fake_journal(void) { return journal; }
 
-/* What a call returns: an error of a launch before it, or that no context is current. */
+/* The result of a call: the error of an earlier launch, or that no context is current. */
 static int state(void) { return current < 0 ? 201 : fault; }
 
 static int note(const char *what, int a, int b) {
@@ -46,14 +47,14 @@ static int note(const char *what, int a, int b) {
     return state();
 }
 
-/* Bytes of a device: FAKE_MEMORY, or a variable of its own such as FAKE_MEMORY_1 if that is set. */
+/* Bytes of a device: FAKE_MEMORY, or the variable for this device, such as FAKE_MEMORY_1, if that is set. */
 static size_t memory(int device) {
     char own[32];
     snprintf(own, sizeof own, "FAKE_MEMORY_%d", device);
     return (size_t)setting(own, setting("FAKE_MEMORY", 1 << 20));
 }
 
-/* Adds to the bytes in use of a device where there is room. */
+/* Adds to the bytes in use of a device if there is room. */
 static int take(size_t device, size_t n) {
     pthread_mutex_lock(&lock);
     int fits = taken[device] + n <= memory((int)device);
@@ -138,7 +139,7 @@ int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t n, void *s) {
     return (void)s, memcpy((void *)(size_t)to, from, n), note("up", (int)n, current);
 }
 int cuMemcpyDtoHAsync_v2(void *to, address from, size_t n, void *s) {
-    size_t least = setting("FAKE_RAMP", 0); /* from so many bytes on numbers come back as their places */
+    size_t least = setting("FAKE_RAMP", 0); /* in copies of at least so many bytes, numbers become their indices */
     memcpy(to, (void *)(size_t)from, n);
     for (size_t i = 0; least && n >= least && i < n / 4; i++) ((float *)to)[i] = (float)i;
     return (void)s, note("down", (int)n, current);
@@ -188,7 +189,7 @@ int cuFuncSetAttribute(function *f, int which, int v) { return f->shared = v, no
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, function *f, int threads, size_t shared) {
     return *n = shared > (size_t)f->shared ? 0 : 2048 / threads, 0;
 }
-/* The device is lost with this launch. */
+/* Whether the device is lost with this launch. */
 static int lost(void) {
     int last = setting("FAKE_LAUNCHES", 0);
     return last && ++started >= last;
@@ -203,7 +204,7 @@ int cuLaunchKernel(function *f, unsigned x, unsigned y, unsigned z, unsigned a, 
     if (s->device != current) return current < 0 ? 201 : 400;
     if (!strcmp(f->name, "fault")) return fault = s->record ? fault : 700, 0;
     if (!s->record && lost()) return fault = 700;
-    if (setting("FAKE_REFUSED", 0) && ++asked == setting("FAKE_REFUSED", 0)) return 701; /* this launch alone */
+    if (setting("FAKE_REFUSED", 0) && ++asked == setting("FAKE_REFUSED", 0)) return 701; /* only this launch fails */
     if (y * z > 1) note("grid", (int)y, (int)z);
     /* Kernels of the engine do nothing: fields stay zero. */
     if (strcmp(f->name, "add")) return note("launch", (int)x, (int)a);

@@ -1,8 +1,8 @@
 //! Plane waves and travel times in a homogeneous anisotropic medium, in float64 and independent of the engine, as a
 //! reference for simulated arrivals. Vectors are (x, y, z); include this file with `#[path]` where it is needed.
 //!
-//! A wave of unit normal n and polarisation g solves `c_ijkl n_j n_l g_k = rho v^2 g_i`; its energy travels with
-//! `V_i = c_ijkl p_l g_j g_k / rho`, p = n / v (Cerveny 2001, eqs 2.2.21 and 2.4.47).
+//! A wave with the unit normal n and the polarisation g solves `c_ijkl n_j n_l g_k = rho v^2 g_i`; its energy travels
+//! with the velocity `V_i = c_ijkl p_l g_j g_k / rho`, p = n / v (Cerveny 2001, eqs 2.2.21 and 2.4.47).
 #![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use kernels::medium::{Stiffness, Voigt};
@@ -115,9 +115,9 @@ pub fn wave(medium: &impl Elastic, rho: f64, direction: Vector, mode: Mode) -> W
     }
 }
 
-/// The time at which the front of a mode, started at the origin at time zero, reaches `offset`: the wave front is the
-/// envelope of all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity must point along
-/// the offset to 1e-5; otherwise the slowness surface is not convex there (several arrivals) and this panics.
+/// The time at which the front of a mode that starts at the origin at time zero reaches `offset`: the wave front is
+/// the envelope of all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity must point
+/// along the offset to 1e-5; otherwise the slowness surface is not convex there (several arrivals) and this panics.
 pub fn arrival(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> f64 {
     ray(medium, rho, offset, mode).0
 }
@@ -165,7 +165,7 @@ pub fn ray(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> (f64,
     (best.0, found)
 }
 
-/// `c_ijkl` out of the 6x6 matrix.
+/// `c_ijkl` from the 6x6 matrix.
 fn tensor(c: &Voigt, i: usize, j: usize, k: usize, l: usize) -> f64 {
     let voigt = |a: usize, b: usize| if a == b { a } else { 6 - a - b };
     c[voigt(i, j)][voigt(k, l)]

@@ -1,7 +1,8 @@
-/* Lets a processor run kernel text written in the common subset of C11 and CUDA C++: this header comes first, then the
- * text, then one entry for each kernel. A block's threads run one after the other, each to its end or to its next barrier,
+/* Lets a processor run kernel source written in the common subset of C11 and CUDA C++: this header comes first, then
+/* the source, then one entry for each kernel. A block's threads run one after the other, each to its end or to its
+/* next barrier,
  * so a run is deterministic. Threads follow each other on one stack; one that waits at a barrier keeps its stack, and the
- * next thread takes another (fibres). Between `__device__` and `static` choose one. */
+ * next thread takes another (fibres). A function is declared `__device__` or `static`, but not both. */
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
@@ -58,7 +59,7 @@ CUDA_ON_CPU_BITS(__longlong_as_double, double, long long)
 
 #define min(a, b) ({ __typeof__((a) + (b)) a_ = (a), b_ = (b); a_ < b_ ? a_ : b_; })
 #define max(a, b) ({ __typeof__((a) + (b)) a_ = (a), b_ = (b); a_ > b_ ? a_ : b_; })
-/* Only one fibre runs at a time: what reads, changes and writes without a barrier is atomic. */
+/* Only one fibre runs at a time, so reading, changing and writing a value without a barrier is atomic. */
 #define CUDA_ON_CPU_ATOMIC(pointer, value, result) ({ \
     __typeof__(pointer) at_ = (pointer); __typeof__(*at_) old_ = *at_, new_ = (value); *at_ = (result); old_; })
 #define atomicAdd(pointer, value) CUDA_ON_CPU_ATOMIC(pointer, value, old_ + new_)
@@ -88,7 +89,7 @@ enum { CUDA_ON_CPU_FRESH, CUDA_ON_CPU_READY, CUDA_ON_CPU_AT_BLOCK, CUDA_ON_CPU_A
 struct cuda_on_cpu_job {
     void (*entry)(const void *);
     const void *args;
-    char *stacks;       /* as many as threads, stack_bytes apart (a multiple of 64) */
+    char *stacks;       /* one for each thread, stack_bytes apart (a multiple of 64) */
     size_t stack_bytes;
     char *shared;       /* guard, shared_bytes, guard */
     size_t shared_bytes;
@@ -101,15 +102,17 @@ static uint3 threadIdx, blockIdx, blockDim, gridDim;
 static char *cuda_on_cpu_shared;
 static const struct cuda_on_cpu_job *cuda_on_cpu_job;
 static int cuda_on_cpu_step;
-/* Where the stacks of the block's own loop, of waiting threads and of none were left. */
+/* The stack pointers of the block's own loop, of waiting threads and of unused stacks. */
 static void *cuda_on_cpu_home, *cuda_on_cpu_stack[CUDA_ON_CPU_MOST_THREADS], *cuda_on_cpu_spare[CUDA_ON_CPU_MOST_THREADS];
 static int cuda_on_cpu_spares, cuda_on_cpu_made;
 static unsigned char cuda_on_cpu_state[CUDA_ON_CPU_MOST_THREADS];
 static int cuda_on_cpu_line[CUDA_ON_CPU_MOST_THREADS];
 
-/* Saves what a function must preserve on the running stack, keeps its pointer in *save and goes on where the stack
- * `load` was left. A new stack looks as if it had been left at the start of a function. x86_64 leaves by a jump: `ret`
- * would be predicted to return to the other stack's caller, which made a barrier four times as slow. */
+/* Saves the registers that a function must preserve on the running stack, stores the stack pointer in *save and
+/* continues where the stack `load` was left. A new stack looks as if it had been left at the start of a function. On
+/* x86_64 the function ends
+ * with a jump: `ret` would be predicted to return to the other stack's caller, which made a barrier four times as
+ * slow. */
 __attribute__((visibility("hidden")))
 void cuda_on_cpu_switch(void **save, void *load) __asm__("cuda_on_cpu_switch");
 #if defined(__x86_64__)
@@ -133,7 +136,7 @@ __asm__(".text\n.p2align 4\ncuda_on_cpu_switch:\nsub sp, sp, #160\n" CUDA_ON_CPU
 #error "fibres are written for x86_64 and aarch64 only"
 #endif
 
-/* The next thread after `from` that can run, or -1. */
+/* Returns the next thread after `from` that can run, or -1. */
 static inline int cuda_on_cpu_next(int from) {
     int next = from + cuda_on_cpu_step;
     while (next >= 0 && next < (int)blockDim.x && cuda_on_cpu_state[next] > CUDA_ON_CPU_READY) next += cuda_on_cpu_step;
@@ -142,7 +145,7 @@ static inline int cuda_on_cpu_next(int from) {
 
 static void cuda_on_cpu_fibre(void);
 
-/* A stack on which a thread can begin. */
+/* Returns a stack on which a thread can begin. */
 static void *cuda_on_cpu_take(void) {
     if (cuda_on_cpu_spares) return cuda_on_cpu_spare[--cuda_on_cpu_spares];
     char *bottom = cuda_on_cpu_job->stacks + cuda_on_cpu_made++ * cuda_on_cpu_job->stack_bytes;
@@ -171,7 +174,7 @@ static __attribute__((noinline)) void cuda_on_cpu_wait(int kind, int line) {
     cuda_on_cpu_pass_on(&cuda_on_cpu_stack[me], cuda_on_cpu_next(me));
 }
 
-/* The life of a fibre: one thread after the other, as long as the next one has not begun elsewhere. */
+/* Runs one thread after the other on a fibre, as long as the next one has not begun elsewhere. */
 static void cuda_on_cpu_fibre(void) {
     for (;;) {
         cuda_on_cpu_job->entry(cuda_on_cpu_job->args);
@@ -183,8 +186,8 @@ static void cuda_on_cpu_fibre(void) {
     }
 }
 
-/* All threads from `begin` to `end` that have not ended must wait at one place; they may then go on.
- * The number of such threads, or -1 with a message. */
+/* Checks that all threads from `begin` to `end` that have not ended wait at the same barrier, and lets them continue.
+/* Returns their number, or -1 with a message. */
 static int cuda_on_cpu_release(int begin, int end, char *message, size_t room) {
     int first = -1, waiting = 0;
     for (int t = begin; t < end; t++) {
@@ -203,7 +206,7 @@ static int cuda_on_cpu_release(int begin, int end, char *message, size_t room) {
     return waiting;
 }
 
-/* Runs the threads of a block from barrier to barrier; 0, or -1 with a message. */
+/* Runs the threads of a block from barrier to barrier; returns 0, or -1 with a message. */
 static int cuda_on_cpu_block(char *message, size_t room) {
     int threads = blockDim.x;
     memset(cuda_on_cpu_state, CUDA_ON_CPU_FRESH, threads);
@@ -222,7 +225,7 @@ static int cuda_on_cpu_block(char *message, size_t room) {
     }
 }
 
-/* The first of CUDA_ON_CPU_GUARD bytes that is no longer poison, or -1. */
+/* Returns the index of the first of CUDA_ON_CPU_GUARD bytes that is no longer poison, or -1. */
 static long cuda_on_cpu_damage(const char *guard) {
     if ((unsigned char)guard[0] == CUDA_ON_CPU_POISON && !memcmp(guard, guard + 1, CUDA_ON_CPU_GUARD - 1)) return -1;
     long first = 0;
@@ -241,7 +244,7 @@ static void cuda_on_cpu_prepare(const struct cuda_on_cpu_job *job) {
     threadIdx = (uint3){0, 0, 0};
 }
 
-/* Runs all blocks one after the other; 0, or -1 with a message. */
+/* Runs all blocks one after the other; returns 0, or -1 with a message. */
 CUDA_ON_CPU_EXPORT int cuda_on_cpu_launch(const struct cuda_on_cpu_job *job, char *message, size_t room) {
     cuda_on_cpu_prepare(job);
     size_t x = job->grid[0], y = job->grid[1], blocks = x * y * job->grid[2];

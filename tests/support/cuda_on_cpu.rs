@@ -21,9 +21,9 @@ const HEADER: &str = include_str!("cuda_on_cpu.h");
 /// Number of guard bytes on both sides of shared and device memory; the same as in the header.
 pub const GUARD: usize = 4096;
 pub const MOST_THREADS: usize = 1024;
-/// Size of a stack; the odd number of cache lines keeps the stacks of neighbours out of each other's cache sets.
+/// Size of a stack; the odd number of cache lines keeps the stacks of neighbouring threads in different cache sets.
 const STACK: usize = 64 * 1024 + 5 * 64;
-/// How long a compiled source is kept after its last use.
+/// Time for which a compiled source is kept after its last use.
 const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 
 type Entry = unsafe extern "C" fn(*const c_void);
@@ -155,7 +155,7 @@ impl Compiler {
         let said = Command::new(&name).arg("--version").output();
         let said = said.map_err(|e| format!("the C compiler {name} does not start ({e}); set CC"))?;
         let mut words = vec!["-O2", "-shared", "-fPIC", "-std=gnu11", "-ffp-contract=fast"];
-        // Errors of C++ are errors here, too.
+        // Code that is an error in C++ is an error here, too.
         words.extend([
             "-fvisibility=hidden",
             "-Werror=implicit-function-declaration",
@@ -266,7 +266,7 @@ impl Kernel {
     /// Runs all blocks, one after the other.
     ///
     /// # Safety
-    /// `args` points to the kernel's structure, and the memory that this points to is alive.
+    /// `args` must point to the kernel's structure, and all memory to which that structure points must be alive.
     pub unsafe fn run(&self, dims: Dims, args: *const c_void, reversed: bool) -> Result<(), Error> {
         let failed = |why: String| Error::setup(format!("kernel {}: {why}", self.name));
         STAGE.with_borrow_mut(|stage| {

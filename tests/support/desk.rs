@@ -74,8 +74,8 @@ impl Desk {
         self.put(name, bytes);
     }
 
-    /// The numbers that a program has written, or those of `SPOIL`: as many as in the header, all finite, and at least
-    /// one not zero.
+    /// The numbers that a program has written, or their replacement by `SPOIL`: as many as the header states, all
+    /// finite, and at least one not zero.
     #[track_caller]
     pub fn read(&self, name: &str) -> Vec<f32> {
         let values = self.read_as_it_is(name);

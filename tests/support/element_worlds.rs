@@ -84,9 +84,9 @@ pub struct Recipe<const D: usize> {
     /// The materials of the upper and the lower half.
     pub rocks: [Rock; 2],
     pub loses: bool,
-    /// The points that have mechanisms.
+    /// The distribution of the mechanisms over the points.
     pub grain: Grain,
-    /// The strain that mechanisms follow.
+    /// The strain that drives the mechanisms.
     pub followed: Followed,
     /// Whether constants vary from point to point.
     pub varies: bool,
@@ -174,7 +174,7 @@ fn bent<const D: usize>(counts: [usize; D], order: Order, straight: bool) -> Mes
     Mesh::new(parts).expect("a bent box is sound")
 }
 
-/// A medium and its velocities; `couples`: whether shear and compression are coupled in a table.
+/// A medium and its velocities. `couples` is whether shear and compression are coupled in a table.
 fn medium(rock: Rock, lower: bool, couples: bool) -> (Medium, [f64; 2]) {
     let [density, vp, vs] = match (rock, lower) {
         (Rock::Fluid, _) => [1000.0, 1500.0, 0.0],

@@ -83,7 +83,8 @@ impl Emulator {
         }
     }
 
-    /// Runs blocks and threads from the last to the first: a result that depends on their order gets other bits.
+    /// Runs blocks and threads from the last to the first, so that a result that depends on their order has different
+    /// bits.
     pub fn reversed(mut self) -> Self {
         self.reversed = true;
         self
@@ -132,8 +133,8 @@ impl Emulator {
         self
     }
 
-    /// Bytes that are taken if memory is allocated in pages: large pieces have pages of their own, small ones share
-    /// some.
+    /// Bytes that are used if memory is allocated in pages: large pieces occupy whole pages, and small ones share
+    /// pages.
     pub fn paged_bytes(&self, page: usize) -> usize {
         let live = self.ledger.live.lock().unwrap();
         let (small, large): (Vec<usize>, Vec<usize>) = live.values().partition(|bytes| **bytes < page / 2);
@@ -146,7 +147,7 @@ impl Emulator {
         self.ledger.borrowed.lock().unwrap().len()
     }
 
-    /// How often recorded work was replayed.
+    /// Number of times that recorded work was replayed.
     pub fn replays(&self) -> usize {
         self.replays.load(Ordering::Relaxed)
     }
@@ -191,7 +192,7 @@ impl Emulator {
     }
 }
 
-/// A copy that can be put off: the memory at the addresses is alive until it is done.
+/// A copy that can be deferred: the memory at the addresses stays alive until it is done.
 fn copy(from: u64, to: u64, bytes: usize) {
     // SAFETY: the callers of the copies of `Accelerator` promise both ranges.
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }

@@ -21,8 +21,7 @@ pub enum Driver {
 }
 
 /// Environment variables of a process that finds this driver and the fake compiler, and keeps compiled kernels in
-/// `store`;
-/// without a C compiler, reports this and returns `None`.
+/// `store`. Without a C compiler this reports that the test is skipped, and returns `None`.
 pub fn variables(test: &str, driver: Driver, store: &Path) -> Option<Vec<(&'static str, PathBuf)>> {
     let Some(folder) = folder() else {
         let why = "no C compiler (cc) to build a fake driver with";

@@ -2,7 +2,7 @@
 //! and 4.29.
 //!
 //! `4 pi rho u_i = (3 g_i g_j - d_ij) / r^3 N(t) + g_i g_j X(t - r/a) / (a^2 r) - (g_i g_j - d_ij) X(t - r/b) / (b^2 r)`
-//! for a force X along j, `N(t) = integral from r/a to r/b of s X(t - s) ds`; for a moment M_pq
+//! for a force X along j, where `N(t) = integral from r/a to r/b of s X(t - s) ds`; and for a moment M_pq
 //!
 //! `4 pi rho u_n = (15 g_n g_p g_q - 3 g_n d_pq - 3 g_p d_nq - 3 g_q d_np) / r^4 N(t)`
 //! `+ (6 g_n g_p g_q - g_n d_pq - g_p d_nq - g_q d_np) M(t - r/a) / (a^2 r^2)`

@@ -1,6 +1,6 @@
-//! Differences between numbers: every error that a test measures is computed by one of these functions. Rust's own
-//! maximum of floats ignores NaN, and an empty list would have no error, so a measure with it could be small although
-//! everything is wrong. These functions panic instead.
+//! Differences between numbers: every error that a test measures is computed by one of these functions. Rust's maximum
+//! of floats ignores NaN, and the largest error of an empty list would be zero, so a measured error could be small
+//! although everything is wrong. These functions panic instead.
 //!
 //! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure (`spoil.rs`):
 //! every test of physics must then fail, and `tests/spoil` names those that do not.
@@ -158,7 +158,7 @@ fn measured(values: Vec<f64>) -> Vec<f64> {
 /// Records and their expected values.
 ///
 /// # Panics
-/// As [`records`], and when there are more of the one than of the other.
+/// As [`records`], and when their counts differ.
 #[track_caller]
 fn beside<A: Value, B: Value>(
     found: impl IntoIterator<Item = A>,
@@ -171,7 +171,7 @@ fn beside<A: Value, B: Value>(
 /// The root of the summed squares of differences, divided by that of the expected values.
 ///
 /// # Panics
-/// As [`records`], and when there are more of the one than of the other.
+/// As [`records`], and when their counts differ.
 #[track_caller]
 pub fn rms_difference<A: Value, B: Value>(
     found: impl IntoIterator<Item = A>,
@@ -264,7 +264,8 @@ mod tests {
         assert_eq!(relative_difference([1.0f32, -2.0], [0.5f64, -4.0]), 0.5);
     }
 
-    /// Tests require errors below a bound of less than 1, so a measure that panics or returns 1 or more is a failure.
+    /// Tests require errors below a bound of less than 1, so a measure that panics or returns 1 or more makes them
+    /// fail.
     #[test]
     fn records_that_are_spoiled_fail_every_measure() {
         let (found, wanted) = ([1.0, -2.0, 0.25], [1.0, -2.0, 0.25]);
@@ -276,7 +277,7 @@ mod tests {
         };
         let difference: fn(&[f64], &[f64]) -> f64 = |a, b| largest_difference(a, b);
         let relative: fn(&[f64], &[f64]) -> f64 = |a, b| relative_difference(a, b);
-        // A test that scales by itself, as many do.
+        // Many tests scale by themselves, as this function does.
         let scaled: fn(&[f64], &[f64]) -> f64 = |a, b| largest_difference(a, b) / magnitude(b);
         let rms: fn(&[f64], &[f64]) -> f64 = |a, b| rms_difference(a, b);
         let unlike: fn(&[f64], &[f64]) -> f64 = |a, b| 1.0 - correlation(a, b)[0];

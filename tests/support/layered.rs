@@ -3,9 +3,10 @@
 //!
 //! At a wavenumber `k` and a frequency `w` a layer carries waves `exp(s z)`, `s = -+sqrt(k^2 - w^2/c^2)`, of P with the
 //! displacement (along k, along z) `(i k, s)`, of SV with `(-s, i k)`, and of SH. Displacement and traction are
-//! continuous across the interfaces; a force `f` at a depth makes traction jump by `-f` there, an explosion in a fluid
-//! the normal displacement by the moment over the bulk modulus. The moment `M_xy` is the force `-i k M (sin 2a, cos
-//! 2a)` along and across a `k` of the azimuth `a`. Integrals over the azimuth of `k` are Bessel functions.
+//! continuous across the interfaces; at the depth of a force `f` traction jumps by `-f`, and at that of an explosion
+//! in a fluid the normal displacement jumps by the moment over the bulk modulus. The moment `M_xy` is the force `-i k
+//! M (sin 2a, cos 2a)` along and across a `k` of the azimuth `a`. Integrals over the azimuth of `k` are Bessel
+//! functions.
 //!
 //! Kjartansson's (1979) modulus gives each rock a constant Q. Coordinates are (z, x, y), with z downwards.
 #![allow(dead_code)] // each test target that includes this file uses a part of it
@@ -424,7 +425,7 @@ pub fn traces(stack: &Stack<'_>, shot: &Shot<'_>, receivers: &[[f64; 3]]) -> Vec
         let w = C::new(n as f64 * dw, -fading);
         let mut sums = vec![[C::new(0.0, 0.0); 3]; receivers.len()];
         for (m, weights) in table.iter().enumerate().take(steps(w.re) + 1) {
-            // At k = 0 some waves vanish.
+            // At k = 0 some waves vanish, so a small wavenumber is used.
             let k = (m as f64).max(1e-3) * dk;
             let faded = ((k / flat(w.re) - 1.0) / 1.5).clamp(0.0, 1.0);
             let spread = (-0.25 * k * k * shot.bell).exp();

@@ -1,5 +1,5 @@
-//! Ranks that are threads of one test, on hosts with any names, as a world of ranks; their messages to rank 0 are
-//! recorded.
+//! Ranks that are threads of one test, on hosts with arbitrary names. Each has a `World`, and their messages to rank 0
+//! are recorded.
 
 #[path = "thread_ranks.rs"]
 mod thread_ranks;

@@ -29,7 +29,8 @@ fn smooth(tau: f64) -> f64 {
 /// Downward velocity of a force whose rate is the wavelet: the integral over `s` of `w(s) F''(t - s)`.
 pub fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
     let end = rayleigh().sqrt();
-    // tau = end - y^2 removes the root from the integrand; the kink at S needs a piece on either side.
+    // The substitution tau = end - y^2 removes the root from the integrand. The kink at S requires a separate piece on
+    // either side.
     let piece = |from: f64, to: f64| {
         let (a, b) = ((end - to).max(0.0).sqrt(), (end - from).sqrt());
         let n = 2000;

@@ -16,7 +16,7 @@ pub fn gpus(test: &str) -> usize {
         "REQUIRE_GPU={required}, but {count} can be used: {found:?}"
     );
     if let Err(why) = found {
-        // Past the capture of test output: a test that did not run is never silent.
+        // This bypasses the capture of test output, so that a test that did not run is never silent.
         let _ = writeln!(std::io::stderr(), "skipped {test} on a GPU: {why}");
     }
     count

@@ -20,7 +20,7 @@ pub struct MemoryStore {
     pub failures: Mutex<Vec<(usize, String)>>,
     /// Whether the run is asked to stop.
     pub stop: AtomicBool,
-    /// The number of the write that finds the disk full; 0: none does.
+    /// The number of the write that finds the disk full; 0 if none does.
     pub room: AtomicUsize,
     /// Whether no state can be begun.
     pub locked: AtomicBool,

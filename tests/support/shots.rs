@@ -35,7 +35,7 @@ pub struct Tape<T> {
     pub snapshots: Vec<(usize, Vec<T>)>,
 }
 
-/// A copy of the numbers that an engine has recorded, or those of `SPOIL`.
+/// A copy of the numbers that an engine has recorded, or their replacement by `SPOIL`.
 pub fn kept<T: Real>(numbers: &[T]) -> Vec<T> {
     spoil::spoiled(numbers.to_vec(), (T::of(f64::NAN), T::of(0.0)), &spoil::ALL)
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a stream waits for the signal of a device on another thread.
+/// Time for which a stream waits for the signal of a device on another thread.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Work in a stream.
@@ -60,7 +60,7 @@ struct State {
     reached: BTreeSet<usize>,
     devices: usize,
     chance: u64,
-    /// Determines the order in which streams are preferred at present.
+    /// Determines the current order of preference of the streams.
     mood: u64,
     failed: Option<String>,
 }
@@ -107,7 +107,7 @@ impl Late {
         self.put(stream, Item::Work(work));
     }
 
-    /// Sets an event after the present items of the stream.
+    /// Sets an event after the current items of the stream.
     pub fn record(&self, stream: Stream, event: &Event) {
         let number = {
             let mut state = self.streams.0.lock().unwrap();
@@ -144,7 +144,7 @@ impl Late {
 
     fn until(&self, done: impl Fn(&State) -> bool) -> Result<(), Error> {
         patiently(|| {
-            // Between attempts other threads may use these streams, and send the signal that is waited for.
+            // Between attempts other threads may use these streams, and send the signal for which this thread waits.
             let mut state = self.streams.0.lock().unwrap();
             while !done(&state) {
                 if !state.step() {

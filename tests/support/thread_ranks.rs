@@ -66,9 +66,9 @@ impl ThreadRank {
 /// The capabilities of the ranks of a test.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Capabilities {
-    /// Whether messages may lie in the memory of devices.
+    /// Whether messages may be in the memory of devices.
     pub reach_devices: bool,
-    /// Whether every rank has a host of its own.
+    /// Whether every rank is on a different host.
     pub apart: bool,
 }
 

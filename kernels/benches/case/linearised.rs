@@ -157,8 +157,8 @@ impl Place<'_> {
         Ok(Instant::now())
     }
 
-    /// Seconds from the launch of a rank's first kernel to the end of its last one, on the slowest rank. The
-    /// connection of devices comes before and does not count.
+    /// Seconds from the launch of a rank's first kernel to the end of its last one, on the slowest rank. The time in
+    /// which devices are connected is not included.
     fn seconds(&self) -> Result<f64, Error> {
         let all = self.ranks.all_gather(&self.devices[0].seconds().to_le_bytes())?;
         let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
@@ -204,7 +204,7 @@ fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>
     Ok(())
 }
 
-/// Prints the schedule of a reversal, and its bytes on a device.
+/// Prints the schedule of a reversal, and the bytes that it takes on a device.
 fn describe(schedule: &CheckpointSchedule, nt: usize, bytes: usize) {
     println!(
         "{} steps at a time, {} checkpoints, {} steps run again, {:.1} GB",

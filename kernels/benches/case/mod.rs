@@ -243,7 +243,7 @@ pub fn copy_speed(device: &Cuda) -> Result<f64, Error> {
     for _ in 0..5 {
         let begun = Instant::now();
         for _ in 0..10 {
-            // SAFETY: both live until the copies are done, which is waited for.
+            // SAFETY: both live until the copies are done, for which this function waits.
             unsafe { device.copy_to(Stream::Main, from.address(), device, to.address(), bytes)? };
         }
         device.finish()?;

@@ -1,8 +1,9 @@
-//! Plans of Fourier transforms of `rustfft` and `realfft`, and what time steps do to the clock ([`time_dispersion`]).
+//! Plans of Fourier transforms by `rustfft` and `realfft`, and the time dispersion of finite steps
+//! ([`time_dispersion`]).
 //!
-//! Planners of those crates are generic: a crate that calls one compiles every algorithm for every length again, a megabyte for each
-//! kind of number. These functions are not, so that happens here only. Neither direction scales: there and back
-//! multiplies by the length.
+//! The planners of those crates are generic: a crate that calls one compiles every algorithm for every length again,
+//! which is a megabyte of code for each type of number. The functions here are not generic, so that this happens only
+//! once. No transform is scaled: a forward transform followed by an inverse one multiplies by the length.
 
 pub mod time_dispersion;
 
@@ -27,7 +28,7 @@ pub fn inverse(length: usize) -> Arc<dyn ComplexToReal<f32>> {
     RealFftPlanner::new().plan_fft_inverse(length)
 }
 
-/// From `length` complex numbers to as many, in place.
+/// A transform of `length` complex numbers in place.
 pub fn complex(length: usize, direction: FftDirection) -> Arc<dyn Fft<f32>> {
     FftPlanner::new().plan_fft(length, direction)
 }
@@ -59,7 +60,7 @@ pub mod double {
         RealFftPlanner::new().plan_fft_inverse(length)
     }
 
-    /// From `length` complex numbers to as many, in place.
+    /// A transform of `length` complex numbers in place.
     pub fn complex(length: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
         FftPlanner::new().plan_fft(length, direction)
     }

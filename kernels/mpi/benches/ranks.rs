@@ -1,8 +1,8 @@
-//! Speed of several ranks on GPUs, and what their exchange costs, measured as Michea & Komatitsch (2010) did: with the
-//! exchange, without sends, without buffers; and with an exchange that blocks.
-//! `cargo bench -p ranks --features mpi --bench ranks --no-run`, then `mpirun -n 4 .../ranks-... [gpus=1, per rank]` and
-//! the arguments of the benchmark `accelerator`; way=auto|host chooses the way of ghosts. Every rank takes the GPUs after those
-//! of the ranks before it: for one host. Times are those of the slowest rank, medians.
+//! Speed of several ranks on GPUs and the cost of their exchange, measured as by Michea & Komatitsch (2010) with the
+//! exchange, without sends and without buffers, and also with a blocking exchange. `cargo bench -p ranks --features
+//! mpi --bench ranks --no-run`, then `mpirun -n 4 .../ranks-... [gpus=1, per rank]` and the arguments of the benchmark
+//! `accelerator`; `way=auto|host` chooses how ghosts are transferred. Every rank takes the GPUs after those of the
+//! ranks before it, so that all ranks must run on one host. Times are medians of the slowest rank.
 
 #[path = "../../benches/case/mod.rs"]
 mod case;
@@ -60,7 +60,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
             let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
             times.push(all.iter().map(seconds).fold(0.0, f64::max));
         }
-        // The first run warms up.
+        // The first run is a warm-up.
         times.remove(0);
         times.sort_by(f64::total_cmp);
         let seconds = times[times.len() / 2];

@@ -1,5 +1,5 @@
-//! Ranks that speak by MPI: the only room that does. MPI calls stay on the thread that started it. A crate of its own, for
-//! `kernels` to be compiled once, whether the programs are built with MPI or without.
+//! Ranks that communicate by MPI; no other crate calls it. All calls are made on the thread that started MPI. This is
+//! a separate crate, so that `kernels` is compiled only once for programs with and without MPI.
 #![cfg(feature = "mpi")]
 
 use kernels::Error;
@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
-/// Messages to rank 0 that may be under way before a rank waits for the oldest.
+/// Number of messages to rank 0 that may be in flight before a rank waits for the oldest.
 const AHEAD: usize = 8;
-/// Tags: pieces of ghosts count on from here.
+/// The tag of the first piece of ghosts; the tags of the others follow it.
 const GHOSTS: i32 = 100;
 
 fn tag(topic: Topic) -> i32 {
@@ -28,10 +28,10 @@ fn tag(topic: Topic) -> i32 {
     }
 }
 
-/// A message to rank 0 under way, with the memory that it leaves from.
+/// A message to rank 0 that is in flight, with the memory from which it is sent.
 type Posted = (ffi::MPI_Request, Vec<u8>);
 
-/// All ranks that the launcher started. Ends all of them at once when it is dropped before [`World::end`].
+/// All ranks that the launcher started. If this is dropped before [`World::end`] is called, all ranks end at once.
 pub struct World {
     /// Taken when MPI is ended.
     universe: Option<Universe>,
@@ -41,7 +41,7 @@ pub struct World {
 }
 
 impl World {
-    /// Starts MPI; once a process.
+    /// Starts MPI, which is possible only once in a process.
     pub fn start() -> Result<Self, Error> {
         let started = mpi::initialize_with_threading(Threading::Funneled);
         let Some((universe, threading)) = started else {
@@ -62,26 +62,27 @@ impl World {
         })
     }
 
-    /// Ends MPI in order. All ranks call it.
+    /// Ends MPI regularly. All ranks must call this.
     pub fn end(mut self) {
         self.drain(0);
-        // Dropping it is what ends MPI.
+        // MPI ends when this is dropped.
         drop(self.universe.take());
     }
 
-    /// Ends all ranks now, with this exit code where the launcher hands it on.
+    /// Ends all ranks now, with this exit code if the launcher passes it on.
     pub fn abort(&self, code: u8) -> ! {
         self.all.abort(i32::from(code))
     }
 
-    /// Waits until at most `left` posted messages are under way.
+    /// Waits until at most `left` posted messages are in flight.
     fn drain(&self, left: usize) {
         let mut posted = self.posted.borrow_mut();
         while posted.len() > left {
             if let Some((mut request, _memory)) = posted.pop_front() {
                 patiently(|| {
                     let mut done: c_int = 0;
-                    // SAFETY: the request was made by MPI_Isend and is asked for until it is done; its memory lives until then.
+                    // SAFETY: the request was made by MPI_Isend and is tested until it is done; its memory lives until
+                    // then.
                     unsafe { ffi::MPI_Test(&mut request, &mut done, ffi::RSMPI_STATUS_IGNORE) };
                     done != 0
                 });
@@ -100,7 +101,7 @@ pub fn version() -> String {
 impl Drop for World {
     fn drop(&mut self) {
         if self.universe.is_some() {
-            // An error or a panic on this rank: the others would wait for it for ever.
+            // This happens after an error or a panic on this rank, for which the others would wait for ever.
             self.abort(1);
         }
     }
@@ -129,7 +130,8 @@ impl Communicator for World {
     }
 
     fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        // A byte in front of the words: memory of no bytes has an address that MPI takes for a constant of its own.
+        // A byte is put before the words, because an empty slice has an address that MPI would take for one of its
+        // constants.
         let words = [&[0], words].concat();
         let mut counts = vec![0i32; self.size()];
         self.all
@@ -181,7 +183,7 @@ impl Communicator for World {
         // SAFETY: all bits zero are a value of this plain type, which MPI overwrites.
         let mut request: ffi::MPI_Request = unsafe { std::mem::zeroed() };
         let bytes = count(self, message.len())?;
-        // SAFETY: the message is kept until it was waited for; moving the Vec does not move its numbers.
+        // SAFETY: the message is kept until the wait for it has ended; moving the Vec does not move its numbers.
         unsafe {
             let (byte, world) = (ffi::RSMPI_UINT8_T, self.all.as_raw());
             ffi::MPI_Isend(
@@ -210,14 +212,14 @@ impl Communicator for World {
     }
 }
 
-/// How long a thread asks MPI again and again before it rests between two questions: waiting calls of MPI keep a processor busy, which the waves
-/// of this rank may need.
+/// Time for which a thread polls MPI without pauses. Waiting calls of MPI keep a processor busy that the engine of
+/// this rank may need.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// How long it rests.
+/// Pause between two polls after that time.
 const REST: Duration = Duration::from_micros(200);
 
-/// Asks until the answer is yes.
+/// Polls until `is_done` returns true.
 fn patiently(mut is_done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_done() {
@@ -227,7 +229,7 @@ fn patiently(mut is_done: impl FnMut() -> bool) {
     }
 }
 
-/// Bytes of a message as MPI counts them.
+/// The length of a message in the type in which MPI counts bytes.
 fn count(world: &World, bytes: usize) -> Result<c_int, Error> {
     c_int::try_from(bytes).map_err(|_| Error::Ranks {
         rank: world.rank(),
@@ -261,8 +263,8 @@ impl Channel for Persistent {
 
     fn wait_any(&mut self) -> Result<Option<usize>, Error> {
         let mut index: c_int = -1;
-        // SAFETY: persistent requests of this channel; inactive ones are passed over, and the index is not one of them when
-        // all are inactive.
+        // SAFETY: persistent requests of this channel; inactive ones are skipped, and the index is undefined when all
+        // are inactive.
         unsafe {
             ffi::MPI_Waitany(
                 self.receives.len() as c_int,
@@ -275,7 +277,7 @@ impl Channel for Persistent {
     }
 
     fn wait_all(&mut self) -> Result<(), Error> {
-        // SAFETY: persistent requests of this channel; statuses are not asked for.
+        // SAFETY: persistent requests of this channel; statuses are not requested.
         unsafe {
             ffi::MPI_Waitall(
                 self.sends.len() as c_int,
@@ -290,7 +292,7 @@ impl Channel for Persistent {
 impl Drop for Persistent {
     fn drop(&mut self) {
         for request in self.sends.iter_mut().chain(&mut self.receives) {
-            // SAFETY: made by this channel and given back once, before MPI ends.
+            // SAFETY: the request was made by this channel and is freed once, before MPI ends.
             unsafe { ffi::MPI_Request_free(request) };
         }
     }

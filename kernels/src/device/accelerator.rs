@@ -112,8 +112,8 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Bytes of memory that are free now.
     fn free_bytes(&self) -> Result<usize, Error>;
 
-    /// Compiles a text, or takes its machine code from the cache, and returns the kernels with these names, in the
-    /// same order.
+    /// Compiles a source text, or takes its machine code from the cache, and returns the kernels with these names, in
+    /// the same order.
     fn load(&self, source: &Source, kernels: &[&str]) -> Result<Vec<Self::Kernel>, Error>;
 
     /// Blocks of a kernel that one multiprocessor holds at once; 0 when not even one fits.
@@ -154,7 +154,8 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     unsafe fn put(&self, bytes: &[u8], to: u64) -> Result<(), Error> {
         let mut pinned = self.pin(bytes.len())?;
         pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-        // SAFETY: promised by the caller; the pinned memory lives until the copy is done, which is waited for.
+        // SAFETY: promised by the caller; the pinned memory lives until the copy is done, for which this function
+        // waits.
         unsafe { self.upload(Stream::Main, &pinned, 0, to, bytes.len())? };
         self.finish()
     }

@@ -57,7 +57,7 @@ impl Cpu {
         })
     }
 
-    /// This pool with tiles of a given size, whatever the caches are; `None` chooses them by the caches.
+    /// This pool with tiles of a given size, whatever the caches are; `None` chooses their size by the caches.
     pub fn with_tile(self, tile: Option<Tile>) -> Self {
         Self { tile, ..self }
     }
@@ -153,8 +153,8 @@ impl Cpu {
 }
 
 /// Lowers the priority of the calling thread so that it runs only on idle processors, where the operating system
-/// supports it. A step waits for its slowest worker, so that an auxiliary thread must not take a processor from any
-/// of them.
+/// supports it. A step waits for its slowest worker, so an auxiliary thread must not take a processor from any of
+/// them.
 pub fn stand_back() {
     #[cfg(target_os = "linux")]
     // SAFETY: it changes how this thread is scheduled and nothing else; where that fails the thread stays as it is.
@@ -190,7 +190,7 @@ impl<T: Real> Buffer<T> {
             ])
         })?;
         #[cfg(target_os = "linux")]
-        // Advice only: small pages give the same numbers, more slowly.
+        // This is only advice: with small pages the numbers are the same, but the run is slower.
         let _ = pages.advise(memmap2::Advice::HugePage);
         Ok(Self {
             pages,
@@ -209,7 +209,7 @@ impl<T: Real> Buffer<T> {
         bytemuck::cast_slice_mut(&mut self.pages[..self.len * size_of::<T>()])
     }
 
-    /// Bytes held.
+    /// Bytes of memory that this buffer holds.
     pub fn bytes(&self) -> usize {
         self.pages.len()
     }

@@ -28,7 +28,8 @@ pub struct Ring<A: Accelerator> {
     arrived: [A::Event; 2],
     /// Bytes of a record.
     record: usize,
-    /// Numbers of records that have been written, sent to the host, and taken.
+    /// Number of records that have been written. The next fields are the numbers of those sent to the host and those
+    /// taken.
     written: usize,
     sent: usize,
     taken: usize,
@@ -112,7 +113,7 @@ impl<A: Accelerator> Ring<A> {
     }
 }
 
-/// Memory of a piece of a snapshot, on both sides.
+/// Memory of a piece of a snapshot, on the device and on the host.
 struct Piece<A: Accelerator> {
     device: A::Memory,
     host: A::Pinned,
@@ -217,7 +218,7 @@ impl<A: Accelerator> Search<A> {
     /// Runs the search with the kernel that `launch` enqueues in the main stream.
     pub fn run(&mut self, a: &A, launch: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         self.host.bytes_mut()[..8].copy_from_slice(&u64::MAX.to_ne_bytes());
-        // SAFETY: one number is copied each way, and the copies are waited for before the next use.
+        // SAFETY: one number is copied each way, and the host waits for the copies before the next use.
         unsafe {
             a.upload(Stream::Main, &self.host, 0, self.found.address(), 8)?;
             launch()?;

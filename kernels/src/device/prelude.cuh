@@ -1,6 +1,6 @@
-// The beginning of every kernel text. A kernel takes one structure by value. The text is in the common subset of CUDA
-// C++ and C11, so that the tests can run it on a processor (CUDA_ON_CPU). The defines before this text choose the
-// variant:
+// The beginning of every kernel text. A kernel takes one structure by value. The text is written in the common subset
+// of CUDA C++ and C11, so that the tests can run it on a processor (CUDA_ON_CPU). The defines before this text choose
+// the variant:
 //   REAL_IS_DOUBLE 0|1, NDIM 2|3, VEC numbers per thread along z (1, 2, 4; 16 bytes at most), BULK 0|1 (see the copies)
 
 #if REAL_IS_DOUBLE
@@ -37,7 +37,7 @@ typedef long long WIDE;
 #define BLOCK_BARRIER __syncwarp(), __syncthreads()
 #define EACH_VEC UNROLL for (int v = 0; v < VEC; v++)
 
-// Loads and stores of VEC numbers, aligned to their size.
+// Loads and stores VEC numbers, which are aligned to their size.
 #if VEC == 1
 typedef REAL VECTOR;
 #define SPREAD(t, out) (out)[0] = (t)

@@ -77,7 +77,7 @@ pub trait Real:
 {
     /// A register of such numbers.
     type Register<S: Simd>: Copy;
-    /// Numbers in a register, a divisor of the row pitch.
+    /// Number of values in a register, a divisor of the row pitch.
     fn lanes<S: Simd>() -> usize {
         size_of::<Self::Register<S>>() / size_of::<Self>()
     }
@@ -192,7 +192,8 @@ pub const AHEAD: usize = 128;
 const LINE: usize = 64;
 
 /// Returns `(mask, value)` such that `index & mask == value` where a cache line begins, if memory is prefetched
-/// (`ahead`); otherwise no index fulfils it. A loop over registers thus needs one comparison in either case.
+/// (`ahead`); otherwise the equation holds for no index. A loop over registers thus needs one comparison in either
+/// case.
 pub const fn line_starts<T>(ahead: bool) -> (usize, usize) {
     if ahead {
         (LINE / size_of::<T>() - 1, 0)

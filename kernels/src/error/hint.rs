@@ -23,9 +23,9 @@ pub enum Hint {
     Explosion,
     /// Pressure, the quantity that a fluid has.
     Pressure,
-    /// Less frame around the model.
+    /// A narrower frame around the model.
     NarrowerFrame,
-    /// More frame around the model.
+    /// A wider frame around the model.
     WiderFrame,
     /// A source that covers fewer cells.
     SmallerBell,
@@ -92,7 +92,7 @@ impl Display for Hint {
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text that stands in the message as it is.
+    /// Text that is part of the message as it is.
     Text(String),
     /// A remedy.
     Hint(Hint),

@@ -25,7 +25,7 @@ pub enum Error {
         limit: f64,
         /// The cell that sets the limit.
         cell: String,
-        /// The parameter that makes the step smaller, in words that precede `<=` and the limit.
+        /// The parameter that makes the step smaller, as the words before `<=` and the limit.
         cure: &'static str,
     },
     /// The wavefield contains infinity or NaN.
@@ -63,10 +63,10 @@ pub enum Error {
         /// Bytes that are free.
         free: usize,
     },
-    /// A kernel's text does not compile.
+    /// The source text of a kernel does not compile.
     #[error("{}", self.message())]
     Compile {
-        /// Name and variant of the text.
+        /// Name and variant of the source text.
         text: String,
         /// Architecture, such as `sm_90`.
         target: String,

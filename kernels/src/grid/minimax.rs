@@ -12,7 +12,7 @@ const LOOKED_AT: usize = 4000;
 /// Iterations after which the Remez algorithm is stopped; it converges in less than ten.
 const ROUNDS: usize = 40;
 
-/// Points a wavelength beyond which the error cannot be reduced any more in double precision.
+/// Number of points per wavelength beyond which the error cannot be reduced any further in double precision.
 const LONGEST: f64 = 60.0;
 
 /// The numerical wave number of a staggered derivative with these weights divided by the true one, for waves with
@@ -31,8 +31,8 @@ pub fn largest_error(weights: &[f64], points: f64) -> f64 {
     (1..=LOOKED_AT).map(error).fold(0.0, f64::max)
 }
 
-/// The weights of this order (2, 4 or 8) with the smallest [`largest_error`] for waves with at least `points` points a
-/// wavelength. `None` for other orders, and unless `points` is above 2.
+/// The weights of this order (2, 4 or 8) with the smallest [`largest_error`] for waves with at least `points` points
+/// per wavelength. `None` for other orders, and unless `points` is above 2.
 pub fn minimax(order: usize, points: f64) -> Option<Family> {
     let taylor = staggered(order, Family::Taylor)?;
     if points.is_nan() || points <= 2.0 {
@@ -140,8 +140,8 @@ mod tests {
         assert!(minimax(6, 5.0).is_none() && minimax(4, 2.0).is_none());
     }
 
-    /// Points a wavelength at which a derivative has errors of 1e-2 to 1e-5, computed independently by linear
-    /// programming.
+    /// The numbers of points per wavelength at which a derivative has errors of 1e-2 to 1e-5 were computed
+    /// independently by linear programming.
     #[test]
     fn points_are_those_of_a_linear_programme() {
         for (order, wanted) in [(4, [3.2, 5.6, 9.8, 17.4]), (8, [2.2, 2.8, 3.65, 4.8])] {

@@ -80,7 +80,7 @@ impl Grid {
 pub struct Padded {
     /// The model grid.
     pub model: Grid,
-    /// Cells of frame at every face; at the thickest one where they differ.
+    /// Cells of frame at every face; where the faces differ, the largest of their numbers.
     pub nb: usize,
     /// Cells of frame before the model along z, x, y.
     pub low: [usize; 3],

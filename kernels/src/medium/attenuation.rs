@@ -35,7 +35,7 @@ pub struct Law {
 pub struct Loss {
     /// `phi`, the strength of the relaxation; 0 without loss.
     pub phi: f64,
-    /// Ratio of `M_U` to the density times the squared speed at the reference frequency.
+    /// Ratio of `M_U` to the product of the density and the squared speed at the reference frequency.
     pub unrelaxed: f64,
 }
 
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn q_is_constant_in_the_band() {
-        // Number of mechanisms, ratio of the upper to the lower end of the band, and the largest allowed deviation of
-        // Q.
+        // Each row has the number of mechanisms, the ratio of the upper to the lower end of the band, and the largest
+        // allowed deviation of Q.
         for (count, ratio, tolerance) in [
             (1, 1.3, 0.02),
             (2, 4.0, 0.03),

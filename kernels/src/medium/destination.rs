@@ -51,7 +51,7 @@ impl Scratch {
     }
 }
 
-/// Discards the model: for a model that is only checked.
+/// Discards a model that is only checked.
 pub struct Discard(Scratch, Coefficients);
 
 impl Discard {

@@ -98,8 +98,8 @@ pub fn is_fluid(c: &Voigt) -> bool {
 /// that of whichever fills the larger part of the cell.
 ///
 /// The effective medium of both would slip freely on its two sides, and a single row of nodes with it would guide a
-/// spurious wave near the speed of sound in water. But fluid and rock slip at one interface only: so a node moves
-/// along the contact either with the fluid or with the rock, and the interface of the shear stresses lies half way
+/// spurious wave near the speed of sound in water. But fluid and rock slip at one interface only. A node therefore
+/// moves along the contact either with the fluid or with the rock, and the interface at which they slip lies half way
 /// between nodes.
 pub fn contact(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
     let (fluids, rocks): (Vec<&(f64, Voigt)>, Vec<_>) = parts.iter().partition(|(_, c)| is_fluid(c));

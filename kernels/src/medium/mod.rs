@@ -40,7 +40,7 @@ pub fn plane_names(ndim: usize) -> &'static [&'static str] {
 /// Every array is `[model plane][model row][padded z]`, see [`crate::grid`].
 pub struct Medium<T> {
     padded: Padded,
-    /// Model planes held.
+    /// The model planes that this medium holds.
     planes: Range<usize>,
     /// Offset of each padded row in a plane of the arrays.
     lines: Vec<usize>,
@@ -50,7 +50,7 @@ pub struct Medium<T> {
     density: Buffer<T>,
 }
 
-/// Smallest number of values that a thread copies at a time.
+/// Smallest number of values that a thread copies at once.
 const PIECE: usize = 1 << 15;
 
 /// An array of the medium.
@@ -97,7 +97,7 @@ impl<T: Real> Medium<T> {
         &self.padded
     }
 
-    /// The coefficients held.
+    /// The coefficients that this medium holds.
     pub fn coefficients(&self) -> Coefficients {
         let kind = Coefficients::of_count(self.padded.ndim(), self.stiffness.len());
         kind.unwrap_or(Coefficients::Orthorhombic)
@@ -109,12 +109,12 @@ impl<T: Real> Medium<T> {
             .truncate(class.coefficients().count(self.padded.ndim()));
     }
 
-    /// Bytes held.
+    /// Bytes of memory that this medium holds.
     pub fn bytes(&self) -> usize {
         self.stiffness.iter().map(Buffer::bytes).sum::<usize>() + self.density.bytes()
     }
 
-    /// Model planes held.
+    /// The model planes that this medium holds.
     pub fn planes(&self) -> Range<usize> {
         self.planes.clone()
     }

@@ -12,7 +12,7 @@ pub type Voigt = [[f64; 6]; 6];
 /// A rotated stiffness is accepted if each coefficient that is not held is below this fraction of the largest one.
 pub const LOSS_ALLOWED: f64 = 1e-6;
 
-/// The largest coefficient that a file with this number of planes cannot hold.
+/// The loss of the largest coefficient that a file with this number of planes cannot hold.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "the rotated stiffness does not fit {planes} planes: {name} = {value:.6e} is {:.3} % of the largest coefficient \

@@ -1,6 +1,6 @@
-// Loads the coefficients of VEC cells from the arrays that a symmetry class keeps. SYM is 0 isotropic, 1 VTI, 2 HTI,
-// 3 orthorhombic, 4 triclinic; in 2-D the classes 1 and 2 are treated as 3. C11, C33, ... are defined as the indices of
-// the coefficients among the arrays that are kept (displacement/gpu/arguments.rs).
+// Loads the coefficients of VEC cells from the arrays that a symmetry class keeps. SYM is 0 for isotropic, 1 for VTI,
+// 2 for HTI, 3 for orthorhombic and 4 for triclinic media; in 2-D the classes 1 and 2 are treated as 3. C11, C33, ...
+// are defined as the indices of the coefficients among the arrays that are kept (displacement/gpu/arguments.rs).
 //
 // Axes are named by their role in memory: z, r = row (3-D: x), p = plane (3-D: y, 2-D: x). Coefficients that a class
 // does not keep follow from the others:

@@ -212,7 +212,8 @@ impl Stiffness {
         std::array::from_fn(|k| self.get(table.pairs[k]))
     }
 
-    /// The narrowest symmetry class, with coefficients compared to within [`ROUNDING`] of the largest normal stiffness.
+    /// The narrowest symmetry class to which the medium belongs. Coefficients count as equal if they differ by at most
+    /// [`ROUNDING`] times the largest normal stiffness.
     pub fn symmetry(&self) -> Symmetry {
         let s = self;
         let tolerance = ROUNDING * s.c11.max(s.c22).max(s.c33);
@@ -391,7 +392,7 @@ mod tests {
         assert!(text(Stiffness { c55: -1.0, ..good }, 2).starts_with("c55 = -1"));
         assert!(text(Stiffness { c33: 0.0, ..good }, 3).starts_with("c33 = 0"));
         assert!(text(Stiffness { c13: 7.1, ..good }, 2).contains("not positive definite"));
-        // vs between vp sqrt(3)/2 and vp is stable in 2-D, but not in 3-D.
+        // A medium with vs between vp sqrt(3)/2 and vp is stable in 2-D, but not in 3-D.
         let stiff_shear = isotropic(1.0 - 2.0 * 0.81, 0.81);
         assert_eq!(stiff_shear.fault(2), None);
         assert!(text(stiff_shear, 3).contains("not positive definite"));

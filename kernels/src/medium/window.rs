@@ -8,8 +8,8 @@
 //! is a least-squares fit to a spectrum that is one below and zero above a transition band: 0.4 to 0.8 pi if all
 //! fields are on the nodes, 0.7 to 1.1 pi if they are staggered. The fit is weighted with the spectrum of a Ricker
 //! wavelet whose peak frequency has 12.5 points per wavelength. Reflections at normal incidence thus keep their
-//! amplitude to within 4 % for waves with at least ten points on the nodes, and six on staggered grids; at five
-//! points the window for the nodes keeps 0.13 of the amplitude, the one for staggered grids 0.84.
+//! amplitude to within 4 % for waves with at least ten points on the nodes, and six on staggered grids; at five points
+//! the window for the nodes keeps 0.13 of the amplitude, and the one for staggered grids 0.84.
 
 use std::f64::consts::PI;
 

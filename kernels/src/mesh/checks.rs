@@ -246,7 +246,7 @@ pub(super) fn duplicates<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that no corner of an outer face touches an element with outer faces that does not have this corner.
+/// Checks that no corner of an outer face lies on an element with outer faces that does not have this corner.
 pub(super) fn hanging<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     let elements: HashSet<usize> = mesh.outer().map(|side| side.element).collect();
     let mut elements: Vec<usize> = elements.into_iter().collect();

@@ -22,7 +22,7 @@ pub enum Law {
     Fluid(f64),
 }
 
-/// A medium, of a region or a point.
+/// The medium of a region or of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
     /// Density, kg/m3.

@@ -6,7 +6,7 @@
 //! | `cell` | the reference cell: nodes and faces in Gmsh's order, shape functions |
 //! | `geometry` | positions, Jacobian, its inverse, normals and areas |
 //! | `neighbours` | pairs of faces that meet, and outer faces |
-//! | `numbering` | global numbers of points, which elements share, from the topology |
+//! | `numbering` | global numbers of the points that elements share, from the topology |
 //! | `search` | the element and local coordinates of a position |
 //! | `ground` | the depth of the ground on a regular grid of positions, and of the top at any position |
 //! | `checks`, `fault` | checks of a mesh, and errors with element and position |

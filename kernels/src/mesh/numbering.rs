@@ -47,7 +47,7 @@ impl Numbering {
             for entity in &entities {
                 let dimension = entity.free.len();
                 let count = inside.pow(dimension as u32) as u64;
-                // A number that does not fit into 32 bits is truncated here and refused below.
+                // A number that does not fit into 32 bits is truncated here and leads to an error below.
                 let mut fresh = || {
                     next += count;
                     (next - count) as u32
@@ -143,8 +143,8 @@ impl Entity {
         key
     }
 
-    /// The orientation in this element of the common order of points. The interior of an element belongs to that
-    /// element alone and keeps its order.
+    /// The orientation of the entity in this element relative to the common order of its points. The interior of an
+    /// element belongs to that element alone and keeps its order.
     fn turn(&self, corners: &[u32]) -> Turn {
         let mut turn = Turn {
             backwards: [false; 3],

@@ -9,8 +9,8 @@ use super::{Fault, Mesh, Order};
 /// A position up to this distance outside the faces of an element, in local coordinates, still belongs to it, because
 /// coordinates are given in single precision.
 pub(super) const TOUCHES: f64 = 1e-3;
-/// Positions up to this distance outside a face, in local coordinates, count as on it, and belong to the first of the
-/// elements that share it.
+/// Positions up to this distance outside a face, in local coordinates, count as lying on it and belong to the first of
+/// the elements that share it.
 const ON_FACE: f64 = 1e-6;
 
 /// The location of a position in a mesh.

@@ -6,9 +6,9 @@
 //! for any medium and any shape; on regular meshes the bound is some 15 % below the true limit. `contact.rs` adds the
 //! coupling of fluids and solids.
 //!
-//! Redistributing masses changes the eigenvalue of an element by no larger factor than it changes the masses of its
-//! points. Many eigenvalues are therefore known closely without computation, or known to be far below the largest one
-//! (`Rule`).
+//! If masses are redistributed, the eigenvalue of an element changes at most by the largest factor by which the masses
+//! of its points change. Many eigenvalues are therefore known closely without computation, or known to be far below
+//! the largest one (`Rule`).
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -31,13 +31,13 @@ pub struct Bound {
     /// The element that sets the limit: among the elements whose step is close to it, the one with the largest
     /// eigenvalue before masses are redistributed.
     pub element: usize,
-    /// A stable step (s) of every element. The smallest is the limit; values close to it are accurate, others lower
-    /// bounds.
+    /// A stable step (s) of every element. The smallest is the limit; values close to it are accurate, and the others
+    /// are lower bounds.
     pub each: Vec<f64>,
 }
 
 /// Elements whose step is at most this factor above the smallest one set the bound together: a stiff element takes
-/// mass from its neighbours until they need a step that is as small.
+/// mass from its neighbours until their steps are as small as its own.
 const NEAR: f64 = 1.05;
 
 /// The largest stable step of a mesh, and the element that sets it. `media` is one medium for each region or a
@@ -67,7 +67,7 @@ fn bound_of(whole: &Whole<'_>, rule: Rule) -> Bound {
         .collect();
     let limit = each.iter().copied().fold(f64::INFINITY, f64::min);
     let near = (0..each.len()).filter(|e| each[*e] <= NEAR * limit);
-    // The first one, if several are equal.
+    // If several are equal, the first one is taken.
     let element = near.reduce(|best, e| if alone[e] > alone[best] { e } else { best });
     Bound {
         limit,

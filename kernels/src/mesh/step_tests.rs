@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn a_cube_has_the_known_largest_step() {
-    // vp dt / smallest spacing of the bound, published for cubes of degree 4: 0.516, 0.571, 0.533.
+    // Published values of vp dt / (smallest spacing) for cubes of degree 4 are 0.516, 0.571 and 0.533.
     let basis = Basis::new(4).unwrap();
     let table = Tabulated::<3>::new(Order::Linear, &basis);
     let cube = Mesh::new(bricks([1, 1, 1], Order::Linear))
@@ -212,7 +212,8 @@ fn check_eigenvalues<const D: usize>(order: Order, degree: usize) {
             let nodes = mesh.coordinates(element);
             let exact = by_powers(&table, &basis, &nodes, &medium);
             let single = largest_eigenvalue(&table, &basis, &nodes, std::slice::from_ref(&medium));
-            // Computed alone or with others in the lanes of a register, the result is the same to the last bit.
+            // The result is the same to the last bit whether an element is computed alone or with others in the lanes
+            // of a register.
             assert_eq!(all[element], single);
             assert!(
                 all[element] > exact * (1.0 - 1e-6) && all[element] < exact * 1.003,

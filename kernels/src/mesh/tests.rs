@@ -162,7 +162,7 @@ fn bad_connections_are_told_apart() {
         m.regions.truncate(2);
     });
     assert!(matches!(found, Fault::SameSide { .. }), "{text}");
-    // An element has a node of its own instead of the common one.
+    // An element has a separate node instead of the common one.
     let (found, text) = fault::<3>(Order::Linear, |m| {
         m.nodes.push(m.nodes[21]);
         let slot = m.elements.iter().rposition(|n| *n == 21).unwrap();
@@ -193,7 +193,7 @@ fn bad_connections_are_told_apart() {
 
 #[test]
 fn a_node_in_the_middle_of_a_face_hangs() {
-    // Two small elements next to a large one.
+    // Two small elements lie next to a large one.
     let parts = Parts::<2> {
         nodes: vec![
             [0.0, 0.0],

@@ -1,8 +1,8 @@
 //! Envelopes of traces and their misfit.
 //!
 //! Let `H` be the Hilbert transform of a trace that is padded with zeros and then truncated; it is antisymmetric,
-//! `H^T = -H`. Then with the envelopes `E^2 = a^2 + (H a)^2 + e^2` and `F` of two traces, the derivative of
-//! `J = sum (E - F)^2 / 2` with respect to `a` is `r a - H(r H a)`, `r = (E - F) / E`.
+//! `H^T = -H`. With the envelopes `E` (`E^2 = a^2 + (H a)^2 + e^2`) and `F` of two traces, the derivative of `J = sum
+//! (E - F)^2 / 2` with respect to `a` is `r a - H(r H a)` with `r = (E - F) / E`.
 
 use super::fourier::{Fourier, Number};
 

@@ -25,8 +25,8 @@ pub enum Misfit {
     /// `1 - sum a b / (|a| |b|)`, which does not depend on amplitudes (Choi and Alkhalifah 2012). An observed trace
     /// of zeros does not contribute; a modelled one has the misfit 1 and the derivative zero.
     Correlation,
-    /// `sum (E(a) - E(b))^2 / 2` of the envelopes `E(a)^2 = a^2 + H(a)^2 + e^2`, `H` being the Hilbert transform (Bozdag, Trampert
-    /// and Tromp 2011) and `e` a thousandth of the largest observed envelope of the shot.
+    /// `sum (E(a) - E(b))^2 / 2` of the envelopes `E(a)^2 = a^2 + H(a)^2 + e^2`, where `H` is the Hilbert transform
+    /// and `e` a thousandth of the largest observed envelope of the shot (Bozdag, Trampert and Tromp 2011).
     Envelope,
 }
 

@@ -2,14 +2,14 @@
 //! corrects the source time function of the run, and is thus the same for all traces (Pratt 1999, eq. 17).
 //!
 //! Let `D_t` be the spectra of modelled traces, and `A_t` and `B_t` those of weighted modelled and observed traces.
-//! The filter is `F = sum_t conj(A_t) B_t / (P + e)`, with `P = sum_t |A_t|^2` and `e` the damping times the mean of
-//! `P` over the frequencies. Filtered records have the spectra `F D_t`. If `L_t` are the spectra of their adjoint
+//! The filter is `F = sum_t conj(A_t) B_t / (P + e)`, where `P = sum_t |A_t|^2` and `e` is the damping times the mean
+//! of `P` over the frequencies. Filtered records have the spectra `F D_t`. If `L_t` are the spectra of their adjoint
 //! sources, the adjoint source of the modelled records is the sum of `conj(F) L_t` and, multiplied by the weights, of
 //!
 //! `U B_t - 2 (V + m) A_t`, with `U = sum_t conj(L_t) D_t / (P + e)`, `V = Re(U F)`,
 //!
-//! and `m` the damping times the mean of `V` over the frequencies. The second term arises because filter and damping
-//! depend on the records.
+//! where `m` is the damping times the mean of `V` over the frequencies. The second term arises because the filter and
+//! `e` depend on the records.
 
 use super::Observed;
 use super::fourier::{Fourier, Number};
@@ -49,7 +49,7 @@ impl Wiener {
                 "the modelled records are zero, or weighted with zero: no source can be estimated from them",
             ));
         }
-        // This avoids a division by zero where there is no power and no damping.
+        // The lower limit avoids a division by zero where there is no power and no damping.
         let least = (damping * mean).max(f64::MIN_POSITIVE);
         power.iter_mut().for_each(|power| *power += least);
         filter.iter_mut().zip(&power).for_each(|(f, p)| *f /= *p);

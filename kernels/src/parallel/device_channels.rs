@@ -30,11 +30,11 @@ pub(super) struct HaloChannel<A: Accelerator> {
     pub import: Option<IpcImport>,
     pub leaving: Place<A>,
     pub arriving: Place<A>,
-    /// Reached when each piece that leaves is in the memory of its message.
+    /// Each event is reached when an outgoing piece is in the memory of its message.
     pub packed: Vec<A::Event>,
-    /// Reached when the numbers that arrived are in the halo.
+    /// This event is reached when the numbers that arrived are in the halo.
     pub unpacked: A::Event,
-    /// Counts of the messages that have left and arrived, by which they alternate between two parts of the separate
+    /// Numbers of messages that have left and arrived, by which messages alternate between two parts of the separate
     /// buffer.
     pub turns: [usize; 2],
 }
@@ -92,8 +92,8 @@ pub(super) fn message<S: Linked>(subdomain: &S, link: usize, way: Way) -> usize 
 }
 
 /// Number of parts of the separate buffer for a halo. A part may be overwritten after the neighbour's message of the
-/// next stage has come. A method with a single stage has no message in between, so its messages alternate between two
-/// parts.
+/// next stage has arrived. A method with a single stage has no message in between, so its messages alternate between
+/// two parts.
 pub(super) fn parts<S: Linked>(subdomain: &S) -> usize {
     if subdomain.stages() == 1 { 2 } else { 1 }
 }
@@ -117,7 +117,7 @@ pub(super) struct Connecting<'a> {
 }
 
 impl Connecting<'_> {
-    /// Whether a peer may be able to reach memory of this rank.
+    /// Whether a peer may be able to access memory of this rank.
     pub fn is_near(&self, peer: &Peer) -> bool {
         let same = self.hosts[peer.rank] == self.hosts[self.ranks.rank()];
         matches!(self.transport, Transport::Auto | Transport::Ipc) && same

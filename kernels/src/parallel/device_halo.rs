@@ -6,12 +6,11 @@
 //! message. Such a copy must not overwrite numbers that the neighbour still reads. The rank cannot wait for events of
 //! the neighbour's streams; it knows their progress only from messages. The message of a stage is sent when the
 //! neighbour's boundary part of that stage is computed, and with it everything for which its boundary stream has
-//! waited: the whole previous stage, and the records in between. Nothing is known of records after that message.
-//! Hence the halo is written directly if the method no longer reads it once the neighbour has computed the boundary
-//! of the previous stage ([`DeviceHalo::exported`]). Otherwise copies go to a separate buffer, and the
-//! neighbour itself moves them to the halo in its boundary stream. That move follows all uses of the halo and ends
-//! before the neighbour's message of the next stage, and nobody overwrites that part of the buffer before that
-//! message.
+//! waited: the whole previous stage, and the records in between. It implies nothing about records after it. Hence the
+//! halo is written directly if the method no longer reads it once the neighbour has computed the boundary of the
+//! previous stage ([`DeviceHalo::exported`]). Otherwise copies go to a separate buffer, and the neighbour itself moves
+//! them to the halo in its boundary stream. That move follows all uses of the halo and ends before the neighbour's
+//! message of the next stage, and no rank overwrites that part of the buffer before that message.
 
 use super::device_channels::{
     Connecting, HaloChannel, Making, Place, Store, Way, address, leaving, message, parts, pieces, places,
@@ -57,7 +56,7 @@ pub trait DeviceHalo: Linked<Number: Real> {
         stages[..stage].iter().map(|t| t.send.len()).sum::<usize>() + piece
     }
 
-    /// Makes the boundary stream wait for boundary parts that another stream computes.
+    /// Makes the boundary stream wait for boundary parts that are computed in another stream.
     fn await_boundary(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -80,7 +79,7 @@ pub trait DeviceHalo: Linked<Number: Real> {
 /// The network of subdomains on devices.
 pub struct DeviceNetwork<A: Accelerator> {
     pairs: Vec<[End; 2]>,
-    /// Reached when the copy to a neighbour in this process is done, by the end that it leaves from.
+    /// Events that are reached when a copy to a neighbour in this process is done, by the end from which it is sent.
     sent: BTreeMap<End, A::Event>,
     channels: BTreeMap<End, HaloChannel<A>>,
     sums: DeviceSums<A>,

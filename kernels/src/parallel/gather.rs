@@ -135,7 +135,7 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
         Ok(())
     }
 
-    /// Passes a complete component of a snapshot of this rank on.
+    /// Passes on a complete component of a snapshot of this rank.
     fn hand_on(&mut self, it: usize) -> Result<(), Error> {
         let piece = std::mem::take(&mut self.piece);
         if self.ranks.rank() > 0 {

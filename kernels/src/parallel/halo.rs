@@ -23,7 +23,7 @@ use std::ops::Range;
 /// subdomain that has the link. Piece `k` that leaves here is as long as piece `k` that arrives at the neighbour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Numbers that leave.
+    /// Positions of the numbers that leave.
     pub send: Vec<Range<usize>>,
     /// Positions of the numbers that arrive.
     pub receive: Vec<Range<usize>>,
@@ -68,7 +68,7 @@ pub trait Linked: Stepper {
     /// Its number among all subdomains of the run.
     fn number(&self) -> usize;
 
-    /// The links to its neighbours, in the order of their numbers; the same at every call.
+    /// The links to its neighbours, in the order of their numbers; every call returns the same links.
     fn links(&self) -> &[Link];
 
     /// The sums to compute when all numbers of a stage have arrived; `None` if these only replace others.
@@ -143,11 +143,11 @@ pub trait Network<S: Linked>: Sized {
 pub struct Peer {
     /// The rank of the process at that end.
     pub rank: usize,
-    /// The numbers of both subdomains among all of the run, this end first.
+    /// The numbers of both subdomains among all subdomains of the run, this end first.
     pub numbers: [usize; 2],
 }
 
-/// Both ends of the links between subdomains of this process, each pair once: the lower subdomain first.
+/// Both ends of the links between subdomains of this process, each pair once and with the lower subdomain first.
 pub(super) fn local_pairs<S: Linked>(subdomains: &[S]) -> Vec<[End; 2]> {
     let places: BTreeMap<usize, usize> = subdomains.iter().map(S::number).zip(0..).collect();
     let mut pairs = Vec::new();

@@ -38,7 +38,7 @@ impl<T: Real> MessageBuffers<T> {
         }
     }
 
-    /// Bytes held.
+    /// Bytes of memory that the buffers hold.
     pub fn bytes(&self) -> usize {
         (self.leaving.len() + self.arriving.len()) * size_of::<T>()
     }
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(MessageBuffers::<f64>::new(&link).bytes(), 8 * (4 + 7));
     }
 
-    /// The first and the last rank have one neighbour, others two, and a single rank none.
+    /// The first and the last rank have one neighbour each, all others two, and a single rank none.
     #[test]
     fn messages_go_to_the_neighbours_there_are() {
         let cutting = crate::parallel::slabs::Cutting {

@@ -18,13 +18,13 @@ struct SumArgs {
     count: i64,
 }
 
-/// The beginning of a kernel text that needs only the common types and macros: `REAL`, `WIDE`, `KERNEL`, `FMA`.
+/// The beginning of a kernel source that needs only the common types and macros: `REAL`, `WIDE`, `KERNEL`, `FMA`.
 pub fn prelude(double: bool) -> String {
     let real = usize::from(double);
     format!("#define REAL_IS_DOUBLE {real}\n#define NDIM 3\n#define VEC 1\n{PRELUDE}\n")
 }
 
-/// The kernel's text.
+/// The source of the kernel.
 pub fn source(double: bool) -> Source {
     Source {
         name: format!("ordered_sum.cu REAL_IS_DOUBLE={}", usize::from(double)),
@@ -91,7 +91,7 @@ impl<A: Accelerator> DeviceSums<A> {
             count: table.count as i64,
         };
         let a = subdomain.device();
-        // SAFETY: this is the structure of the kernel, and all positions lie in the exchanged memory.
+        // SAFETY: the argument is the structure of the kernel, and all positions lie in the exchanged memory.
         unsafe { a.launch(Stream::Edges, kernel, walk(table.count), &argument(&args)) }
     }
 }

@@ -8,7 +8,8 @@ use std::ops::Range;
 /// The requirements of a method for slabs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cutting {
-    /// Smallest number of planes of a slab, and of the planes at its edges that it computes before halos are exchanged.
+    /// Smallest number of planes of a slab, and smallest number of planes of an edge, which is computed before halos
+    /// are exchanged.
     pub least: usize,
     /// Planes at either end of the grid that must be updated together.
     pub face: usize,
@@ -26,7 +27,7 @@ pub struct Slab {
     /// Planes next to the lower neighbour, which waits for their new values (and the whole face if they touch it);
     /// empty without a lower neighbour.
     pub low_edge: Range<usize>,
-    /// Planes next to the upper neighbour, likewise; empty without one.
+    /// Planes next to the upper neighbour, which likewise waits for them; empty without an upper neighbour.
     pub high_edge: Range<usize>,
     /// The remaining planes.
     pub interior: Range<usize>,
@@ -65,7 +66,7 @@ impl Cutting {
         let (mut sizes, mut start, mut passed, mut wanted) = (Vec::new(), 0, 0.0, 0.0);
         for (k, speed) in speeds.iter().enumerate() {
             wanted += whole * speed / all;
-            // The following slabs need their planes, too.
+            // Enough planes must be left for the following slabs.
             let last = planes - self.least * (speeds.len() - 1 - k);
             let mut end = start;
             while end < last && (end < start + self.least || passed + cost(end) / 2.0 <= wanted) {
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!((four[0], four[1]), (four[3], four[2]));
         let cost = |k: usize| four[k] as f64 - if k == 0 { 96.0 * (1.0 - COST) } else { 0.0 };
         assert!(four[0] > four[1] && (cost(0) - cost(1)).abs() < 2.0, "{four:?}");
-        // Slabs have the smallest thickness at least, whatever the speeds.
+        // Slabs have at least the smallest thickness, whatever the speeds.
         assert_eq!(sizes(24, 4, &[1.0, 1e-9, 1.0]), [8, 8, 8]);
         assert_eq!(sizes(30, 4, &[1e-9, 1.0, 1e-9]), [8, 14, 8]);
         for planes in 9..120 {
@@ -285,7 +286,7 @@ mod tests {
                     );
                     let wide = SLABS.with_edges(s, planes, planes / 3);
                     assert_eq!(s.neighbours(planes), s.links(planes, (LEAST, 1), &[]).len());
-                    // Edges have at least the planes that are exchanged.
+                    // Edges have at least as many planes as are exchanged.
                     for edge in [0, LEAST - 1, LEAST] {
                         assert_eq!(SLABS.with_edges(s, planes, edge), *s);
                     }

@@ -12,8 +12,8 @@ pub enum TimeFunction {
         /// Standard deviation in seconds.
         tau: f64,
     },
-    /// `(1 - 2a) exp(-a)`, `a = (pi f (t - 1.2/f))^2`, as the moment, whose rate is thus the derivative, or as
-    /// the force.
+    /// `(1 - 2a) exp(-a)` with `a = (pi f (t - 1.2/f))^2`, as the moment, whose rate is thus the derivative, or as the
+    /// force.
     Ricker {
         /// Peak frequency in Hz.
         frequency: f64,

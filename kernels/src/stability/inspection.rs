@@ -29,7 +29,7 @@ pub struct Inspection {
     nz: usize,
     /// Number of arrays: stiffness coefficients and density.
     arrays: usize,
-    /// Number of lines in a plane: from a cell to its neighbour along the slowest axis.
+    /// Number of lines in a plane, which is the distance in lines of neighbours along the slowest axis.
     rows: usize,
     /// The first line of the inspected part.
     begin: usize,
@@ -41,7 +41,7 @@ pub struct Inspection {
     jump: f32,
     /// The smallest and the largest density so far.
     densities: [f32; 2],
-    /// Densities of the last line of every row.
+    /// Densities of the last line read of every row.
     behind: Vec<f32>,
 }
 

@@ -5,10 +5,10 @@
 //! `|s_i| <= D`, where D is the maximum over theta of `2 sum_m W_m sin(m theta)`, and leapfrog is stable if
 //! `dt^2 lambda / rho <= 4` for every eigenvalue lambda of the Christoffel matrix of that wave vector. For a fixed
 //! polarisation the matrix gives a positive quadratic form of the wave vector. Hence the largest eigenvalue is a
-//! convex function, whose maximum is in a corner of the box of wave vectors. The corners are equivalent if the
+//! convex function, whose maximum over the box of wave vectors lies in a corner. The corners are equivalent if the
 //! coordinate planes are symmetry planes; otherwise the four (2-D: two) that differ in more than their sign are
-//! tested. The result is exact: `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)` or its mirror
-//! images, cell by cell.
+//! tested. The result is exact: `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)` or its mirror images,
+//! cell by cell.
 //!
 //! Each cell is treated as if it were part of a homogeneous medium, as in every von Neumann analysis. If the density
 //! jumps between the cells that set the limit, the true limit is lower, because a stiff cell then moves light
@@ -110,7 +110,7 @@ const DIRECTIONS: [[f64; 3]; 9] = [
     [0.0, -1.0, 1.0],
 ];
 
-/// Numbers of [`CORNERS`] and of [`DIRECTIONS`] to test in this dimension.
+/// Number of [`CORNERS`] and number of [`DIRECTIONS`] to test in this dimension.
 fn ways(ndim: usize) -> (usize, usize) {
     if ndim == 2 { (2, 4) } else { (4, 9) }
 }

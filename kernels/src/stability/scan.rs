@@ -18,16 +18,16 @@ pub struct BadCell {
     pub cell: usize,
     /// The reason.
     pub fault: Fault,
-    /// All its values as `name = value, ...`.
+    /// All values of the cell as `name = value, ...`.
     pub values: String,
 }
 
 /// Extremes over all cells of a model without bad cells. Units follow the model: speeds are sqrt(stiffness / density).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extremes {
-    /// The largest stable time step; infinite for no cells.
+    /// The largest stable time step; infinite if there are no cells.
     pub dt_max: f64,
-    /// The cell that sets it (file order).
+    /// The cell that sets it (index in file order).
     pub dt_cell: usize,
     /// Speed of the slowest wave along the axes and at 45 degrees between them; shear waves of fluids do not count.
     pub slowest: f64,
@@ -99,7 +99,7 @@ pub struct Scan {
     bad: Option<BadCell>,
     fluids: usize,
     classes: u32,
-    /// The last cell checked in float64, which homogeneous regions repeat.
+    /// The last cell checked in float64; in homogeneous regions the same cell follows.
     last: [f32; NUMBERS],
 }
 
@@ -288,8 +288,8 @@ impl Scan {
         w
     }
 
-    /// Begins a pass over later cells with the extremes found so far, so that cells between them need no check in
-    /// float64.
+    /// Begins a pass over later cells with the extremes found so far, so that cells within these extremes need no
+    /// check in float64.
     pub(crate) fn heir(&self) -> Self {
         Self {
             bad: None,

@@ -32,7 +32,7 @@ impl Noise {
     }
 }
 
-/// A positive definite cell without symmetry planes, coefficients in memory order, rounded to float32.
+/// A positive definite cell without symmetry planes: its coefficients in memory order, rounded to float32.
 fn oblique(noise: &mut Noise, ndim: usize) -> Vec<f64> {
     let table = Coefficients::All.table(ndim);
     loop {
@@ -113,7 +113,7 @@ fn cells_with_symmetry_planes_among_others() {
         );
         let want = scanned(&few, ndim, [5.0, 6.0, 7.0]).unwrap();
         assert_eq!(scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap(), want);
-        // A rounding error of float32 counts as zero, a larger value does not.
+        // A rounding error of float32 counts as zero; a larger value does not.
         all[count - 1][50] = 1e-7;
         let found = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap();
         assert_eq!((found.symmetry, found.dt_cell), (want.symmetry, want.dt_cell));

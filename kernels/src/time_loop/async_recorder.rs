@@ -1,4 +1,4 @@
-//! A recorder that runs on a thread of its own while the time loop continues.
+//! A recorder that runs on a separate thread while the time loop continues.
 
 use super::Recorder;
 use crate::Error;
@@ -49,7 +49,7 @@ where
     (recorder, taken.and(outcome))
 }
 
-/// The kind of a [`Load`], which is passed on at once.
+/// The kind of a [`Load`], which is passed on as a whole.
 enum Kind {
     /// Records of these steps.
     Traces(Vec<usize>),
@@ -166,7 +166,7 @@ impl<T: Copy> Line<T> {
             })
             .unwrap_or_else(PoisonError::into_inner);
         if waiting.ended {
-            // The recorder's own error says why.
+            // The recorder's own error gives the reason.
             return Err(Error::setup("the recorder has stopped"));
         }
         waiting.numbers += many;
@@ -193,7 +193,7 @@ impl<T: Copy> Line<T> {
             .unwrap_or_else(PoisonError::into_inner);
         match waiting.synced {
             true => Ok(()),
-            // The recorder's own error says why.
+            // The recorder's own error gives the reason.
             false => Err(Error::setup("the recorder has stopped")),
         }
     }

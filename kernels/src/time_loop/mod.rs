@@ -22,8 +22,8 @@ use std::ops::Range;
 /// The two parts of a subdomain in a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The cells or points whose values neighbours wait for, and those that must be computed together with them. It
-    /// is computed first.
+    /// The cells or points for whose values neighbours wait, and those that must be computed together with them. It is
+    /// computed first.
     Boundary,
     /// The rest, which is computed while the values of the boundary are sent.
     Interior,
@@ -50,9 +50,9 @@ pub trait Stepper {
     /// Whether the subdomain has neighbours. Without any, all of it is interior.
     fn has_neighbours(&self) -> bool;
 
-    /// Called before a step, with whether the fields after it may be read before the next step begins, other than by
-    /// samples of receivers. If not, a method may combine both steps. Without this call the method must assume that
-    /// they are read.
+    /// Called before a step. The argument is whether the fields after the step may be read before the next step
+    /// begins, other than by samples of receivers. If not, a method may combine both steps. Without this call the
+    /// method must assume that they are read.
     fn expect_look(&mut self, _looked_at: bool) {}
 
     /// Computes one stage of a step on one part: equations, sources and boundary conditions, in the order of the
@@ -62,8 +62,8 @@ pub trait Stepper {
     /// Ends a step: the new fields become the current ones.
     fn finish_step(&mut self) -> Result<(), Error>;
 
-    /// Makes the following steps run in this direction. A time loop calls it first, and its steps then run through
-    /// the stages in that direction, too.
+    /// Makes the following steps run in this direction. A time loop calls this first, and then also runs through the
+    /// stages of each step in that direction.
     ///
     /// # Errors
     /// The method cannot run backward in time, as it loses energy (absorbing frames, attenuation).
@@ -80,8 +80,8 @@ pub trait Stepper {
         1
     }
 
-    /// Runs several steps of a subdomain without neighbours, and requests samples after every `jdata`-th, if that is
-    /// faster than single steps. Returns `false`, and does nothing, if it is not.
+    /// If that is faster than single steps, runs several steps of a subdomain without neighbours and requests samples
+    /// after every `jdata`-th step. Otherwise it does nothing and returns `false`.
     fn run_alone(&mut self, _steps: Range<usize>, _jdata: usize) -> Result<bool, Error> {
         Ok(false)
     }
@@ -161,7 +161,7 @@ pub trait Recorder<T> {
     fn step(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
-    /// Waits until everything so far is written, because a state that is about to be saved relies on it.
+    /// Waits until everything recorded so far is written, because a state that is about to be saved relies on it.
     fn sync(&mut self) -> Result<(), Error> {
         Ok(())
     }
@@ -250,8 +250,8 @@ impl Schedule {
 /// Makes the error of a run whose fields are not finite, from the step and the number of the place (cell or point).
 pub type Report<'a> = &'a dyn Fn(usize, usize) -> Error;
 
-/// Reads or changes the fields of the subdomains of this process before each step: for a second field in addition to
-/// the first one, injected residuals, stored boundaries.
+/// Reads or changes the fields of the subdomains of this process before each step, for example for a second field that
+/// runs with the first one, injected residuals or stored boundaries.
 pub trait Feed<S> {
     /// Called before step `step`.
     fn feed(&mut self, step: usize, subdomains: &mut [S]) -> Result<(), Error>;

@@ -60,7 +60,7 @@ const STEPS_OF_A_FILE: usize = 12;
 
 /// Ratio, as numerator and denominator, of the cost of a backward step to that of a forward step, which also computes
 /// absorbing layers and the frame (measured for 400 x 400 cells with a frame of 10). On an H200 the ratio is 0.43
-/// where the interior of a 384^3 grid has kernels of its own, and about 0.8 elsewhere, by operation count.
+/// where the interior of a 384^3 grid has separate kernels, and about 0.8 elsewhere, by operation count.
 const BACKWARDS: [usize; 2] = [2, 3];
 
 /// The binomial coefficient `n` over `k`, limited to `usize::MAX`.
@@ -76,7 +76,7 @@ fn choose(n: usize, k: usize) -> usize {
     all as usize
 }
 
-/// The largest number of times that a segment is advanced over when segments are reversed with this number of
+/// The largest number of times that the run advances over a segment when segments are reversed with this number of
 /// checkpoints.
 fn repetitions(segments: usize, checkpoints: usize) -> usize {
     (0..)
@@ -84,8 +84,8 @@ fn repetitions(segments: usize, checkpoints: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// The number of segments advanced over without recording when segments are reversed with this number of checkpoints
-/// (Griewank & Walther 2000, eq. 3).
+/// The number of segments over which the run advances without recording when segments are reversed with this number of
+/// checkpoints (Griewank & Walther 2000, eq. 3).
 fn advances(segments: usize, checkpoints: usize) -> usize {
     let slots = checkpoints + 1;
     let r = repetitions(segments, checkpoints);
@@ -109,7 +109,7 @@ fn lengths(steps: usize, [state, tape]: [usize; 2], memory: usize) -> Vec<usize>
     all
 }
 
-/// How often a checkpoint is written to a store that has `places` places for those that are taken first.
+/// The number of times that a checkpoint is written to a store with room for the first `places` checkpoints.
 fn stored(segments: usize, free: usize, places: usize) -> usize {
     if segments <= 1 || free == 0 || places == 0 {
         return 0;
@@ -219,7 +219,7 @@ impl CheckpointSchedule {
     /// Number of steps that are run in addition to the recorded ones.
     pub fn extra(&self, steps: usize) -> usize {
         let (mut segments, mut passed) = (self.segments, 0);
-        // The first segment is advanced over each time that the run restarts, and may be shorter than the others.
+        // The run advances over the first segment, which may be shorter than the others, each time that it restarts.
         while segments > 1 {
             passed += 1;
             segments = match self.checkpoints {
@@ -316,7 +316,7 @@ mod tests {
         walk((first, at), free, pass);
     }
 
-    /// Number of segments advanced over.
+    /// Number of segments over which the run advances.
     fn passed(segments: usize, free: usize) -> usize {
         let mut all = 0;
         walk((0, segments), free, &mut |from, to, _| all += to - from);
@@ -426,7 +426,7 @@ mod tests {
                 let schedule = CheckpointSchedule::choose(steps, [10, 9], memory).unwrap();
                 assert_eq!(schedule.begins(0, steps), 0, "{schedule:?}");
                 assert_eq!(schedule.begins(schedule.segments, steps), steps);
-                // Steps advanced over are run again when their segment is recorded.
+                // Steps over which the run advances are run again when their segment is recorded.
                 let mut passed = 0;
                 walk(
                     (0, schedule.segments),
@@ -444,7 +444,7 @@ mod tests {
         assert_eq!(once.extra(400), 400 - once.segment, "{once:?}");
     }
 
-    /// Counted are checkpoints that are taken while fewer than `places` are held.
+    /// The count includes the checkpoints that are taken while fewer than `places` are held.
     #[test]
     fn checkpoints_in_a_store_are_counted() {
         for (segments, checkpoints) in [(1, 3), (9, 3), (50, 4), (200, 12)] {

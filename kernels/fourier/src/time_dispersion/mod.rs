@@ -1,14 +1,16 @@
-//! Exact time: what the steps of a run do to the clock, and how series and records get around it.
+//! Exact time: the time dispersion of the steps of a run, and transforms of series and records that compensate for it.
 //!
-//! A scheme of second order in time that takes a centred difference over every step `dt` (leap-frog, and Newmark's with beta 0 and
-//! gamma 1/2) solves the exact equations of a linear medium that does not change with time, at the frequency `2/dt sin(w dt/2)`
-//! in place of `w`, whatever the medium and the differences in space are. So a source whose spectrum is shifted by that law
-//! before the run, and records whose spectra are shifted back after it, have no error of the time step (Stork 2013; Wang and Xu
-//! 2015; Koene, Robertsson, Broggini and Andersson 2018, whose names of the two directions are forward and inverse transform).
+//! A scheme of second order in time that takes a centred difference over every step `dt` (leap-frog, and Newmark's
+//! scheme with beta 0 and gamma 1/2) solves the exact equations of a linear, time-invariant medium at the frequency
+//! `2/dt sin(w dt/2)` instead of `w`, whatever the medium and the discretisation in space are. If the spectrum of a
+//! source is shifted by that law before the run, and the spectra of records are shifted back after it, the records
+//! have no error from the time step (Stork 2013; Wang and Xu 2015; Koene, Robertsson, Broggini and Andersson 2018, who
+//! call the two directions forward and inverse transform).
 //!
-//! Both directions are linear, and each has its exact transpose. A record at a time depends on what the steps have recorded up to that
-//! time and a little after it: what a step spreads out is an Airy function, whose tail is [`run_on`] steps long. A run takes these
-//! steps more. What follows them is free, and both directions continue a series smoothly there, for what ends abruptly has all
+//! Both directions are linear, and each has an exact transpose. A sample of the corrected record depends on what the
+//! steps have recorded up to its time and a little longer: time dispersion spreads a pulse into an Airy function,
+//! whose tail is [`run_on`] steps long. A run therefore takes so many additional steps. The values after them are
+//! arbitrary, and both directions continue a series smoothly there, because a series that ends abruptly contains all
 //! frequencies.
 
 mod nonuniform;
@@ -23,38 +25,38 @@ use std::sync::Arc;
 
 type Number = Complex<f64>;
 
-/// Samples by which a series is continued after the last step.
+/// Number of samples by which a series is continued after the last step.
 const CONTINUED: usize = 256;
 
-/// Silence around a transform, in samples: its filters have died away there to 1e-6.
+/// Number of zeros with which a series is padded: the filters decay to 1e-6 within it.
 const SILENCE: usize = 128;
 
-/// Share of the highest frequency of the samples from which a transform falls to zero.
+/// Fraction of the Nyquist frequency of the samples above which a transform is tapered to zero.
 const PASSED: f64 = 0.8;
 
-/// When the samples of a series are taken.
+/// The times at which the samples of a series are taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// How many there are in true time.
+    /// Number of samples in true time.
     pub samples: usize,
-    /// How many there are on the clock of the steps, not fewer.
+    /// Number of samples on the clock of the steps, which is not smaller.
     pub steps: usize,
-    /// Steps of the run from one to the next, not less than one.
+    /// Number of steps from one sample to the next, at least one.
     pub every: f64,
-    /// The time of the first one, in steps.
+    /// The time of the first sample, in steps.
     pub first: f64,
 }
 
-/// Steps that a run needs after `steps` steps for exact records up to the last of these: six times the width of the Airy function,
-/// which leaves 1e-5 of what is cut.
+/// Number of steps that a run needs after `steps` steps for exact records up to the last of these: six times the width
+/// of the Airy function, beyond which its amplitude is 1e-5.
 pub fn run_on(steps: usize) -> usize {
     (3.0 * (steps as f64).cbrt()).ceil() as usize
 }
 
-/// How a quantity is made of what the steps know.
+/// The times of the fields from which a quantity is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// A field at its own time, or sums and differences of such over one step.
+    /// A field at its own time, or sums of such fields and their differences over one step.
     #[default]
     OfOneTime,
     /// The mean of two times that are a step apart, or a difference over two steps: velocities of Newmark's scheme.
@@ -64,9 +66,9 @@ pub enum Reading {
 /// The transforms of series with one sampling.
 pub struct TimeDispersion {
     sampling: Sampling,
-    /// How series of true time are continued, and those of the steps.
+    /// The continuation of series in true time, and of series on the clock of the steps.
     continued: [Continued; 2],
-    /// Samples of the evenly spaced transform.
+    /// Number of samples of the evenly spaced transform.
     length: usize,
     nonuniform: Nonuniform,
     /// For each frequency of the evenly spaced transform: the filter, with the phase of the first sample, and the density of the
@@ -101,8 +103,8 @@ impl TimeDispersion {
         }
     }
 
-    /// The forward transform: from true time to the clock of the steps, for sources before a run and for observed records that are
-    /// put into one.
+    /// The forward transform: from true time to the clock of the steps, for sources before a run and for observed
+    /// records that enter a run.
     pub fn to_steps(&self, series: &[f64]) -> Vec<f64> {
         let sums = self.nonuniform.sums(&self.continued[0].of(series));
         let spectrum = self.each(sums, |value, (filter, _)| value * filter.conj());
@@ -111,7 +113,7 @@ impl TimeDispersion {
         series
     }
 
-    /// Its transpose.
+    /// The transpose of [`Self::to_steps`].
     pub fn to_steps_adjoint(&self, series: &[f64]) -> Vec<f64> {
         let spectrum = self.spectrum(series);
         let sums = self.each(spectrum, |value, (filter, _)| value * filter);
@@ -128,14 +130,14 @@ impl TimeDispersion {
         series
     }
 
-    /// Its transpose.
+    /// The transpose of [`Self::to_time`].
     pub fn to_time_adjoint(&self, series: &[f64], reading: Reading) -> Vec<f64> {
         let sums = self.nonuniform.sums(series);
         let spectrum = self.each(sums, |value, factors| value * stretch(factors, reading).conj());
         self.continued[1].transpose(self.real(spectrum))
     }
 
-    /// Applies the factors of the frequencies.
+    /// Applies `change` to the value of each frequency and its factors.
     fn each(&self, mut values: Vec<Number>, change: impl Fn(Number, (Number, f64)) -> Number) -> Vec<Number> {
         values.truncate(self.factors.len());
         for (value, &factors) in values.iter_mut().zip(&self.factors) {
@@ -144,7 +146,8 @@ impl TimeDispersion {
         values
     }
 
-    /// Divided by the length; frequencies that stand for two count twice.
+    /// Divides values by the length, and doubles all but that of frequency zero, because each stands for two
+    /// frequencies.
     fn scaled(&self, mut values: Vec<Number>) -> Vec<Number> {
         for (q, value) in values.iter_mut().enumerate() {
             *value *= if q == 0 { 1.0 } else { 2.0 } / self.length as f64;
@@ -152,7 +155,7 @@ impl TimeDispersion {
         values
     }
 
-    /// The evenly spaced spectrum of samples, followed by silence.
+    /// The evenly spaced spectrum of samples that are padded with zeros.
     fn spectrum(&self, series: &[f64]) -> Vec<Number> {
         let mut padded = self.there.make_input_vec();
         padded.iter_mut().zip(series).for_each(|(to, x)| *to = *x);
@@ -177,8 +180,8 @@ impl TimeDispersion {
     }
 }
 
-/// What the spectrum of a record is multiplied with on its way to true time: the filter, and the density of the true frequencies
-/// among those of the steps, which a mean of two times has in it already.
+/// The factor of the spectrum of a record in the transform to true time: the filter, times the density of the true
+/// frequencies among those of the steps, which a mean of two times contains already.
 fn stretch((filter, density): (Number, f64), reading: Reading) -> Number {
     match reading {
         Reading::OfOneTime => filter * density,
@@ -186,13 +189,14 @@ fn stretch((filter, density): (Number, f64), reading: Reading) -> Number {
     }
 }
 
-/// What is left at a share of the highest frequency.
+/// The factor of the taper at a fraction of the Nyquist frequency.
 fn passed(share: f64) -> f64 {
     let slope = ((share - PASSED) / (1.0 - PASSED)).clamp(0.0, 1.0);
     (0.5 * PI * slope).cos().powi(2)
 }
 
-/// Series that continue after their last sample: turned about it by half a turn, under a taper, up to a number of samples.
+/// The continuation of series after their last sample, by the series itself rotated by 180 degrees about that sample
+/// and tapered.
 struct Continued {
     samples: usize,
     taper: Vec<f64>,
@@ -227,8 +231,8 @@ impl Continued {
     }
 }
 
-/// The relative error of the speed of waves of a frequency (Hz) in steps of `dt` (s): above zero, for they run early. `None` beyond the
-/// highest frequency that steps have, `1 / (pi dt)`.
+/// The relative error of the speed of waves of a frequency (Hz) in steps of `dt` (s), which is positive because waves
+/// arrive early. `None` from `1 / (pi dt)` on, the highest frequency that such steps can represent.
 pub fn early(frequency: f64, dt: f64) -> Option<f64> {
     let half = PI * frequency * dt;
     match half {

@@ -1,5 +1,5 @@
-//! Fourier sums of real samples at frequencies that are not evenly spaced, and the exact transpose: a fast transform of twice
-//! the length and a window of Kaiser and Bessel (Fessler and Sutton 2003).
+//! Fourier sums of real samples at frequencies that are not evenly spaced, and the exact transpose, by a fast
+//! transform of twice the length and a Kaiser-Bessel window (Fessler and Sutton 2003).
 
 use super::Number;
 use crate::double;
@@ -7,7 +7,8 @@ use crate::{ComplexToReal, RealToComplex};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// Frequencies of the fast transform that one sum is made of. With twice the length the error is about 1e-12.
+/// Number of frequencies of the fast transform from which one sum is interpolated. With twice the length the error is
+/// about 1e-12.
 const WIDTH: usize = 14;
 
 /// The shape of the window for twice the length: its transform has its first zero where the first alias ends.
@@ -17,7 +18,7 @@ const SHAPE: f64 = PI * WIDTH as f64 * 0.75;
 pub struct Nonuniform {
     samples: usize,
     length: usize,
-    /// One over the transform of the window, by sample.
+    /// The reciprocal of the transform of the window, for each sample.
     correction: Vec<f64>,
     /// For each frequency: the first of its [`WIDTH`] neighbours, their weights, and the phase of the middle sample.
     neighbours: Vec<(i64, [f64; WIDTH], Number)>,
@@ -66,7 +67,8 @@ impl Nonuniform {
         (k + self.length - self.samples / 2) % self.length
     }
 
-    /// Where frequency `k` of the fast transform lies in its half spectrum, and whether it is the conjugate one.
+    /// The index of frequency `k` of the fast transform in its half spectrum, and whether the value there is its
+    /// conjugate.
     fn folded(&self, k: i64) -> (usize, bool) {
         let k = k.rem_euclid(self.length as i64) as usize;
         match k > self.length / 2 {
@@ -107,7 +109,7 @@ impl Nonuniform {
                 spectrum[at] += (if conjugate { value.conj() } else { value }) * *weight;
             }
         }
-        // The half spectrum stands for both halves, but for its ends.
+        // Each value of the half spectrum stands for two frequencies, except at the ends.
         let last = spectrum.len() - 1;
         for value in &mut spectrum[1..last] {
             *value *= 0.5;
@@ -156,7 +158,7 @@ mod tests {
                     .zip(&frequencies)
                     .map(|(sum, nu)| (sum - exact(nu)).norm() / size),
             );
-            // The error of the window, and rounding.
+            // This is the error of the window and of rounding.
             assert!(off < 1e-11, "{samples}: {off:e}");
             // <F, L x> = <L' F, x>
             let y: Vec<Number> = (0..50)

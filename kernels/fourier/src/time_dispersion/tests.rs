@@ -1,7 +1,7 @@
 use super::*;
 use crate::largest::{largest, largest_difference};
 
-/// Samples from -1 to 1 without a pattern.
+/// Pseudo-random samples from -1 to 1.
 fn noise(count: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut next = || {
@@ -18,18 +18,19 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A pulse of a spread of one that is at rest at zero within 1e-12, and its spectrum at a frequency in radians.
+/// The time of the middle of a Gaussian pulse in units of its spread. At time zero the pulse is below 1e-12.
 const MIDDLE: f64 = 7.5;
 
 fn pulse(t: f64, spread: f64) -> f64 {
     (-0.5 * (t / spread - MIDDLE).powi(2)).exp()
 }
 
-/// A harmonic oscillator `u'' = -w^2 u + f` after a pulse: `u = A/w sin(w (t - t0))`, `A` being the spectrum of the pulse.
+/// A harmonic oscillator `u'' = -w^2 u + f` after a pulse: `u = A/w sin(w (t - t0))`, where `A` is the spectrum of the
+/// pulse.
 struct Oscillator {
     /// Radians per step.
     omega: f64,
-    /// Spread of the pulse, steps.
+    /// Spread of the pulse, in steps.
     spread: f64,
     steps: usize,
 }
@@ -47,7 +48,8 @@ impl Oscillator {
         (0..self.steps).map(|n| pulse(n as f64, self.spread)).collect()
     }
 
-    /// Displacements at the ends of the steps, velocities in their middles and, as Newmark's scheme has them, at their ends.
+    /// Displacements at the ends of the steps, velocities in the middle of the steps, and velocities at their ends as
+    /// in Newmark's scheme.
     fn leap(&self, force: &[f64]) -> [Vec<f64>; 3] {
         let (mut u, mut v) = (0.0, 0.0);
         let mut all: [Vec<f64>; 3] = Default::default();
@@ -62,8 +64,7 @@ impl Oscillator {
         all
     }
 
-    /// The largest error after the pulse and up to the last step of what was recorded from time `first` on, relative to the
-    /// largest value.
+    /// The largest error after the pulse of a record that begins at time `first`, relative to the largest value.
     fn error(&self, record: &[f64], first: f64, which: usize) -> f64 {
         let behind = (2.0 * MIDDLE * self.spread) as usize;
         let exact = |n: usize| self.exact(n as f64 + first)[which];
@@ -72,7 +73,7 @@ impl Oscillator {
     }
 }
 
-/// The transforms of so many samples in true time from `first` on, and of the steps that they need.
+/// The transforms of `samples` samples in true time from `first` on, and of the steps that they need.
 fn plan(samples: usize, first: f64) -> TimeDispersion {
     TimeDispersion::new(Sampling {
         samples,
@@ -82,7 +83,7 @@ fn plan(samples: usize, first: f64) -> TimeDispersion {
     })
 }
 
-/// Leap-frog near its limit is exact after the two transforms, in all of its quantities, up to the last record.
+/// After the two transforms, all quantities of leap-frog near its stability limit are exact up to the last record.
 #[test]
 fn an_oscillator_keeps_exact_time() {
     for (omega, spread, steps) in [
@@ -111,7 +112,7 @@ fn an_oscillator_keeps_exact_time() {
     }
 }
 
-/// Rates in the middles of the steps, as those of moments are, and records of every third and fifth step.
+/// Rates are given in the middle of the steps, as for moment rates, and every third or fifth step is recorded.
 #[test]
 fn offsets_and_coarse_records_keep_exact_time() {
     let body = Oscillator {
@@ -119,7 +120,8 @@ fn offsets_and_coarse_records_keep_exact_time() {
         spread: 9.0,
         steps: 3000,
     };
-    // With u' = v + g in the middles of the steps and v' = -w^2 u, u is the velocity of the oscillator with the force g.
+    // With u' = v + g in the middle of the steps and v' = -w^2 u, u is the velocity of the oscillator with the force
+    // g.
     let rates: Vec<f64> = (0..body.steps)
         .map(|n| pulse(n as f64 + 0.5, body.spread))
         .collect();
@@ -184,7 +186,7 @@ fn both_directions_have_their_transposes() {
                 product(&y, &plan.to_time_adjoint(&x, Reading::OfTwoTimes)),
             ),
         ];
-        // Rounding of double precision.
+        // The differences are rounding errors of double precision.
         assert!(apart.iter().all(|&apart| apart < 1e-12), "{samples}: {apart:?}");
     }
 }
@@ -193,7 +195,7 @@ fn both_directions_have_their_transposes() {
 #[test]
 fn directions_are_inverse_and_causal() {
     let (samples, spread) = (800, 3.0);
-    // Pulses all along, one of them under way at the end.
+    // There are pulses throughout, one of which is cut by the end.
     let series: Vec<f64> = (0..samples)
         .map(|n| {
             (0..18)

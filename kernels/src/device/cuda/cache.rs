@@ -16,7 +16,7 @@ const MAGIC: &[u8; 16] = b"sifaka cubin  1\n";
 const HEADER: usize = 16 + 32 + 32 + 8;
 const GROUP_AND_OTHERS_WRITE: u32 = 0o022;
 
-/// A checksum of everything that a compiled text depends on.
+/// A checksum of everything on which the machine code of a source text depends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
@@ -40,7 +40,7 @@ impl Key {
     }
 }
 
-/// The key of a text compiled for an architecture by the compiler of this process.
+/// The key of a source text compiled for an architecture by the compiler of this process.
 pub(super) fn key(source: &Source, architecture: u32) -> Result<Key, Error> {
     let compiler = nvrtc::find()?;
     let release = format!("{:?} {}", compiler.version, compiler.bytes);
@@ -107,7 +107,7 @@ impl Cache {
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.folder.as_ref().ok()?.join(key.file_name());
         let mut file = fs::File::open(path).ok()?;
-        // The metadata are those of the open file, as the name may come to refer to another file.
+        // The metadata are taken from the open file, because the name may meanwhile refer to another file.
         let data = file.metadata().ok()?;
         if !data.is_file() || private(&data).is_err() {
             return None;
@@ -151,7 +151,7 @@ fn header(key: &Key, cubin: &[u8]) -> Vec<u8> {
 
 /// Refuses files and folders that another user owns or can write.
 fn private(data: &fs::Metadata) -> Result<(), String> {
-    // SAFETY: no arguments, cannot fail.
+    // SAFETY: the function takes no arguments and cannot fail.
     let user = unsafe { libc::geteuid() };
     if data.uid() != user {
         return Err(format!("it belongs to user {}, not {user}", data.uid()));

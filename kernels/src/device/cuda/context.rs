@@ -23,11 +23,11 @@ pub(super) struct Context {
     pub(super) name: String,
     /// Whether each launch is waited for, so that a fault is reported with the launch that caused it.
     pub(super) synchronous: bool,
-    /// What was being done at the first fault of a kernel: later calls only repeat the error number.
+    /// The action during which a kernel's first fault was reported; later calls only repeat the error number.
     first: OnceLock<String>,
 }
 
-// SAFETY: a context may be used from any thread that binds it; the driver locks.
+// SAFETY: a context may be used from any thread that binds it, because the driver locks it.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
@@ -75,7 +75,7 @@ impl Context {
         })
     }
 
-    /// Turns the result of a call into an error that says what was being done.
+    /// Turns the result of a call into an error that names the action.
     #[inline]
     pub(super) fn check(&self, code: CUresult, doing: impl FnOnce() -> String) -> Result<(), Error> {
         if code == CUresult::CUDA_SUCCESS {
@@ -148,7 +148,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: released once, when nothing is left that lived on it. A drop cannot report an error.
+        // SAFETY: it is released once, when nothing that lived on it is left. A drop cannot report an error.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn advice(code: CUresult) -> &'static str {
     }
 }
 
-/// Whether this is an error of a kernel, which surfaces in whichever call comes next.
+/// Whether this is an error of a kernel, which surfaces in a later call of the driver.
 pub(super) fn is_late(code: CUresult) -> bool {
     use CUresult::*;
     matches!(

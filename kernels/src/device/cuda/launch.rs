@@ -108,7 +108,7 @@ impl std::fmt::Debug for Kernel {
 }
 
 impl Kernel {
-    /// Loads machine code and finds its kernels. Each may use all the shared memory that a block can have.
+    /// Loads machine code and finds its kernels. Each kernel may use all the shared memory that a block can have.
     pub(super) fn load(
         context: &Arc<Context>,
         cubin: &[u8],
@@ -206,7 +206,7 @@ impl Kernel {
         context.bind()?;
         let [x, y, z] = dims.grid.map(narrow);
         let (threads, shared) = (narrow(dims.threads), narrow(dims.shared));
-        // The driver reads the arguments and leaves them as they are, whatever its types say.
+        // The driver only reads the arguments, although its types allow it to change them.
         let list = args.as_ptr().cast_mut().cast::<*mut c_void>();
         // SAFETY: the caller's promise; function and stream are held.
         let code = unsafe {
@@ -229,7 +229,7 @@ pub struct Graph {
     kernels: Vec<Kernel>,
 }
 
-// SAFETY: it is only launched, and the driver locks for that.
+// SAFETY: it is only launched, and the driver locks it for that.
 unsafe impl Send for Graph {}
 // SAFETY: as above.
 unsafe impl Sync for Graph {}

@@ -145,7 +145,7 @@ impl Drop for BorrowedMemory {
 }
 
 /// Page-locked memory of the host, which every device (not only the one it was allocated for) copies at full speed.
-/// It is not write-combined, because the host reads what comes back.
+/// It is not write-combined, because the host reads the results.
 pub struct PinnedMemory {
     context: Arc<Context>,
     start: NonNull<u8>,

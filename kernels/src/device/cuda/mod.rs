@@ -39,13 +39,13 @@ pub struct Cuda {
     context: Arc<Context>,
     streams: Streams,
     cache: Cache,
-    /// Whether the main stream records: then launches are noted in `recorded` and not waited for.
+    /// Whether the main stream is recording. Launches are then noted in `recorded`, and no call waits for them.
     recording: AtomicBool,
     recorded: Mutex<Vec<Kernel>>,
 }
 
 impl Cuda {
-    /// Opens the device with this number of CUDA, one of those that [`probe`] returns.
+    /// Opens the device with this CUDA number, one of those that [`probe`] returns.
     pub fn open(number: usize) -> Result<Self, Error> {
         let found = probe()?;
         let numbers: Vec<String> = found.iter().map(|device| device.number.to_string()).collect();

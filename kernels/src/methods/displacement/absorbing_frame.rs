@@ -1,4 +1,4 @@
-//! Step 8 on processors: the one-way condition on one face after the other, then the sponge.
+//! Step 8 on processors: the one-way condition is applied to one face after the other, and then the sponge.
 
 use super::FACE;
 use super::frame_rows::{OneWayRow, SpongeRow};
@@ -11,8 +11,8 @@ use crate::grid::PITCH;
 use std::ops::Range;
 
 impl<T: Real> View<'_, T> {
-    /// On a plane of a tile: applies the one-way condition on the z faces and the row faces, then the sponge, unless
-    /// the plane belongs to a plane face, which must come before its sponge.
+    /// Applies the one-way condition to the z faces and the row faces of a plane of a tile, and then the sponge,
+    /// unless the plane belongs to a plane face, whose condition must come before its sponge.
     pub fn finish_rows(&self, tile: &Tile, plane: usize) {
         let Some(frame) = &self.setup.frame else { return };
         let p = &self.setup.padded;
@@ -39,8 +39,8 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// On the first and last planes of the grid, if they are in this part: applies the one-way condition, then the
-    /// sponge.
+    /// Applies the one-way condition, then the sponge, to the first and last planes of the grid if they are in this
+    /// part.
     pub fn plane_faces(&self, planes: &Range<usize>) {
         let Some(frame) = &self.setup.frame else { return };
         let p = &self.setup.padded;

@@ -46,7 +46,7 @@ impl<T: Real> pulp::WithSimd for OneWayRow<T> {
     }
 }
 
-/// Multiplies a row of each component by the sponge along z and the row's own factor.
+/// Multiplies a row of each component by the sponge along z and the factor of the row.
 pub struct SpongeRow<'a, T> {
     /// Cell 0 of the row, for each component.
     pub rows: &'a [*mut T],

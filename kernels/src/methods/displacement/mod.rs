@@ -258,7 +258,7 @@ fn reversible(absorbs: bool) -> Result<(), Error> {
     }
 }
 
-/// The schedule of a shot.
+/// The schedule of the records and checks of a shot.
 fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Schedule {
     Schedule {
         first: 0,

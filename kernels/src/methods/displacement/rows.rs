@@ -86,8 +86,8 @@ impl Block {
     }
 }
 
-/// The index `i`, hidden from the compiler by [`opaque`] in 3-D, where pointers to all rows of a formula would exceed
-/// the registers of a processor.
+/// The index `i`, which [`opaque`] hides from the compiler in 3-D, where pointers to all rows of a formula would need
+/// more registers than a processor has.
 #[inline(always)]
 fn index<const NDIM: usize>(i: usize) -> usize {
     if NDIM == 3 { opaque(i) } else { i }
@@ -196,7 +196,8 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
     /// Computes one register of cells.
     ///
     /// # Safety
-    /// The cells' stresses must be writable, their stiffness and their neighbours' displacement readable.
+    /// The stresses of the cells must be writable, and their stiffness and the displacement of their neighbours
+    /// readable.
     #[inline(always)]
     unsafe fn cells<S: Simd>(
         &self,
@@ -389,7 +390,7 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
     /// Computes one register of cells.
     ///
     /// # Safety
-    /// The cells must be writable, their neighbours in the ring readable.
+    /// The cells must be writable, and their neighbours in the ring readable.
     #[inline(always)]
     unsafe fn cells<S: Simd>(
         &self,

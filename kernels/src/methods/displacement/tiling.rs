@@ -219,7 +219,7 @@ impl Choice {
         }
     }
 
-    /// The same choice with tiles of the size that the user has set, as far as the faces of the frame stay undivided.
+    /// The same choice with tiles of the size that the user has set, unless they would divide the faces of the frame.
     fn asked(self, p: &Padded, tile: cpu::Tile) -> Self {
         let pieces = |whole: usize, piece: usize, most: usize| match piece {
             0 => 1,

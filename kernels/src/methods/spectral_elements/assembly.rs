@@ -12,7 +12,7 @@ use super::{Attenuation, Followed, Grain, Setup};
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 
-/// Stiffness of the elements of a block: one entry for all points, or one each.
+/// Stiffness of the elements of a block: one entry for all points, or one for each point.
 #[derive(Clone, Debug)]
 pub(super) enum Stiffness {
     /// Lame's constants lambda and mu.
@@ -55,8 +55,8 @@ pub(super) const fn triangle(i: usize, j: usize) -> usize {
     i * 6 - i * (i + 1) / 2 + j
 }
 
-/// Cuts the solid or the fluid elements of a subdomain into blocks of one kind of stiffness. The blocks that
-/// neighbours wait for come first, and their number is returned; within each kind, elements are in ascending order.
+/// Cuts the solid or the fluid elements of a subdomain into blocks of one kind of stiffness. The blocks for which
+/// neighbours wait come first, and their number is returned; within each kind, elements are in ascending order.
 pub(super) fn blocks<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
@@ -112,7 +112,7 @@ fn block<const D: usize>(
     }
 }
 
-/// Coefficients of a block, one set for all points or one each: `of` gives those of an element at a point.
+/// Coefficients of a block, one set for all points or one for each point: `of` returns those of an element at a point.
 fn numbers<const D: usize, const C: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,

@@ -7,7 +7,7 @@
 //! this step and the acceleration of the previous one, as in SPECFEM3D. With a single mechanism per point
 //! ([`Coarse`]) and with [`Followed::OfNow`] it is that of u, which needs no second gradient. The value kept between
 //! steps is Q = A R + P B e, so that neither old strains nor a second pass are needed: R = Q + P C e with the new e
-//! gives the present stress.
+//! gives the current stress.
 
 use pulp::Simd;
 

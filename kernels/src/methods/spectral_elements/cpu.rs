@@ -230,7 +230,7 @@ impl<const D: usize> Engine<D> {
         })
     }
 
-    /// The present reading of a receiver along the axes of the mesh. Pressure is returned in the first component; it
+    /// The current reading of a receiver along the axes of the mesh. Pressure is returned in the first component; it
     /// is zero in a solid. Strain and rotation are computed from [`Engine::slopes`].
     pub fn record(&self, receiver: &Receiver<D>, quantity: Quantity) -> [f32; D] {
         match (&self.fluid, quantity) {
@@ -293,8 +293,8 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Starts from a displacement (m) given as a function of position, with zero velocity, instead of from rest: for
-    /// whole meshes of solids without attenuation, before the first step of the run that `setup` made.
+    /// Starts from a displacement (m) given as a function of position, with zero velocity, instead of from rest. This
+    /// is only for whole meshes of solids without attenuation, and before the first step of the run made from `setup`.
     pub fn displace(&mut self, setup: &Setup<D>, field: impl Fn([f64; D]) -> [f64; D]) {
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
         for element in 0..setup.mesh.len() {
@@ -304,7 +304,8 @@ impl<const D: usize> Engine<D> {
                 self.displacement[point as usize] = field(at).map(|u| u as f32);
             }
         }
-        // The acceleration of that displacement; otherwise half a step of it would be missing in the first prediction.
+        // This computes the acceleration of that displacement; without it, the first prediction would lack half a step
+        // of acceleration.
         let job = Job {
             step: self.step,
             predicts: false,

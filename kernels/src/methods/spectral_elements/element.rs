@@ -50,7 +50,7 @@ pub(super) struct Forces<'a, const D: usize, const N: usize> {
 }
 
 impl<const D: usize, const N: usize> Forces<'_, D, N> {
-    /// Runs with the instruction set of this processor. Compiled once for all callers.
+    /// Runs with the instruction set of this processor. The function is compiled once for all callers.
     #[inline(never)]
     pub(super) fn run(self, arch: Arch) {
         arch.dispatch(self);
@@ -295,7 +295,7 @@ pub(super) fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>
     }
 }
 
-/// The values of a point from an array with one entry for all points, or one each.
+/// The values of a point from an array with one entry for all points or one for each point.
 #[inline(always)]
 pub(super) fn at<const C: usize>(all: &[[Lanes; C]], point: usize) -> &[Lanes; C] {
     if all.len() == 1 { &all[0] } else { &all[point] }

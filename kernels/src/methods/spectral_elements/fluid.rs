@@ -233,7 +233,7 @@ impl<const D: usize> Fluid<D> {
         })
     }
 
-    /// Begins another shot, from rest.
+    /// Begins another shot, starting from rest.
     ///
     /// # Errors
     /// Returns an error for a kind of source that cannot act in fluids.
@@ -380,7 +380,7 @@ impl<const D: usize> Fluid<D> {
         of_blocks + contributions + damped + self.sums.bytes() + 16 * self.potential.len()
     }
 
-    /// Sets the fields of those points to zero that lie on the free surface.
+    /// Sets the fields of the points that lie on the free surface to zero.
     fn hold_free(&mut self, points: &Range<usize>) {
         let below = |end: usize| self.zero.partition_point(|point| (*point as usize) < end);
         let (low, high) = (below(points.start), below(points.end));

@@ -13,8 +13,8 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Basis, Material, Mesh, Place};
 
-/// Values of a model in file order: z fastest, then x[, y], then the regions if each has a grid of its own. A single
-/// number holds everywhere.
+/// Values of a model in file order: z fastest, then x[, y], then the regions if each has a grid of its own. A plane
+/// with a single number is constant.
 pub type Plane = Vec<f32>;
 
 /// The data of a model from files. Missing data are taken from the materials of the regions.
@@ -45,11 +45,11 @@ pub struct Band {
 /// Intervals of the table of losses.
 const LOSSES: usize = 2048;
 
-/// Losses by one over the quality factor, from zero to the largest that occurs.
+/// A table of losses as a function of one over the quality factor, from zero to its largest value in the model.
 #[derive(Clone, Debug)]
 struct Losses {
     most: f64,
-    /// Share of the mechanisms, and ratio of the unrelaxed modulus.
+    /// Share of the mechanisms, and ratio of the unrelaxed modulus to the given one.
     table: Vec<[f64; 2]>,
 }
 
@@ -138,7 +138,7 @@ impl<const D: usize> GridModel<D> {
         Ok(model)
     }
 
-    /// Attenuation of the regions, if the model has any: the points have a share of it.
+    /// Attenuation of the regions, if the model has any; that of the points is relative to it.
     pub fn relaxations(&self) -> Option<Vec<Relaxation>> {
         let (_, relaxation) = self.losses.as_ref()?;
         Some(vec![*relaxation; self.materials.len()])

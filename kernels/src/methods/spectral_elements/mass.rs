@@ -24,7 +24,7 @@ pub(super) struct InverseMass<const D: usize> {
 }
 
 impl<const D: usize> InverseMass<D> {
-    /// Sums in double precision, in the order of the elements.
+    /// Computes the masses in double precision and sums them in the order of the elements.
     pub(super) fn new(
         setup: &Setup<D>,
         share: &Share<'_>,

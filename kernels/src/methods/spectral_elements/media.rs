@@ -25,7 +25,7 @@ pub struct Loss {
     pub factors: [f64; 2],
     /// Shares of the mechanisms in the unrelaxed shear and bulk modulus over those of the region's relaxation.
     pub shares: [f64; 2],
-    /// The derivatives of both with respect to the quality factors of P and S, if the point has such.
+    /// The derivatives of both with respect to the quality factors of P and S, if these vary from point to point.
     pub slopes: Option<LossSlopes>,
 }
 
@@ -60,7 +60,7 @@ where
     }
 }
 
-/// The media at the points of an element: one entry for all of them, or one each.
+/// The media at the points of an element: one entry for all points, or one for each point.
 pub(super) struct Contents(Vec<PointMedium>);
 
 impl Contents {

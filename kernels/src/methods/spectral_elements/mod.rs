@@ -22,10 +22,10 @@
 //! | time: Newmark, beta 0, gamma 1/2 | `u += dt v + dt^2/2 a; v += dt/2 a; a = F/M; v += dt/2 a` | `sweep.rs`, in the order of `waves.rs` |
 //!
 //! Fields are `[point][component]`, components x, y, z (x, z) with z downwards, SI units. All contributions of an
-//! element to its points (internal forces, absorbing faces, sources) are first written to memory of its own; a point
-//! then sums the contributions of its elements in the order of the global element numbers (`sums.rs`). So the result
-//! does not depend, to the bit, on threads, on the order in which elements are computed, or on how a mesh is divided.
-//! A [`Group`] runs the subdomains of a mesh ([`subdomains`]).
+//! element to its points (internal forces, absorbing faces, sources) are first written to separate memory; the
+//! contributions to a point are then summed in the order of the global element numbers (`sums.rs`). The bits of the
+//! result therefore do not depend on threads, on the order in which elements are computed, or on how a mesh is
+//! divided. A [`Group`] runs the subdomains of a mesh ([`subdomains`]).
 
 pub mod adjoint;
 mod assembly;
@@ -84,7 +84,7 @@ pub enum Lumping {
     /// The full damping matrix of a point is inverted with its mass.
     #[default]
     Matrix,
-    /// Only its row sums are taken, in axes with z upwards, as in SPECFEM3D; for comparison.
+    /// Only its row sums are used, in axes with z upwards, as in SPECFEM3D; this is for comparisons.
     RowSums,
 }
 
@@ -151,7 +151,7 @@ pub enum Followed {
 pub struct Attenuation<'a> {
     /// One relaxation for each region; fluid regions are not attenuated.
     pub regions: &'a [Relaxation],
-    /// Where the mechanisms are.
+    /// The distribution of the mechanisms over the points.
     pub grain: Grain,
     /// The strain that drives them.
     pub followed: Followed,

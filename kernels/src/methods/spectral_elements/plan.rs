@@ -42,7 +42,7 @@ pub(super) fn with_box<const D: usize, R>(
 ) -> Result<R, Error> {
     let region = commonest(setup);
     let (medium, speeds) = (setup.media[region].clone(), setup.speeds[region]);
-    // A hundredth of the stable step, so that nothing grows even with strong sources.
+    // The step is about a hundredth of the stable one, so that values stay small even with strong sources.
     let fastest = speeds[0].max(1.0);
     let (length, dt) = (1.0, 0.01 / fastest / setup.basis.degree().pow(2) as f64);
     let mesh = Mesh::new(parts::<D>(along, length))?;

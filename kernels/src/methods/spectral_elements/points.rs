@@ -126,7 +126,7 @@ impl Placed<1> {
         })
     }
 
-    /// The sources in fluids: -M h / kappa, where M is the moment of an explosion.
+    /// The sources in fluids, which are -M h / kappa, where M is the moment of an explosion and h its time function.
     ///
     /// # Errors
     /// Returns an error for a source outside the mesh, a force, or a moment tensor that is not isotropic.
@@ -187,7 +187,7 @@ pub(super) fn moved<const D: usize>(setup: &Setup<D>, found: &Found<D>, by: [f64
     let nodes = setup.mesh.coordinates(found.element);
     let at = |local: [f64; D]| map(setup.mesh.order(), &nodes, local);
     let (start, mut local) = (at(found.local).0, found.local);
-    // Newton's method; sides bend little over a small distance.
+    // Newton's method converges in a few steps, because sides bend little over a small distance.
     for _ in 0..4 {
         let (x, slopes) = at(local);
         let turn = inverse(&slopes);

@@ -13,13 +13,13 @@ use crate::{Error, Hint, message};
 
 /// Receivers and snapshot points in a subdomain's own elements.
 pub(super) struct Recording<const D: usize> {
-    /// The quantity of the receivers, and their total number.
+    /// The quantity of the receivers; the next field is their total number.
     pub(super) quantity: Quantity,
     pub(super) count: usize,
     /// The receivers of the subdomain with their numbers, in ascending order.
     pub(super) receivers: Vec<(usize, Receiver<D>)>,
-    /// The quantity of snapshots; the ranges of their points in this subdomain, and the points: `None` outside the
-    /// mesh.
+    /// The quantity of snapshots. The next fields are the ranges of their points in this subdomain, and the points,
+    /// which are `None` outside the mesh.
     pub(super) filmed: Quantity,
     pub(super) film: Vec<Range<usize>>,
     pub(super) film_points: Vec<Option<Receiver<D>>>,
@@ -47,7 +47,7 @@ pub(super) enum Held {
     Points,
     /// Memory variables of attenuation, by elements.
     Relaxing,
-    /// Memory variables of perfectly matched layers, by pairs of an element and an axis: 0 of solids, 1 of fluids.
+    /// Memory variables of perfectly matched layers, by pairs of an element and an axis: 0 for solids, 1 for fluids.
     Layers(usize),
 }
 

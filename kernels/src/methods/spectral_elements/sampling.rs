@@ -39,7 +39,7 @@ impl<const D: usize> Lattice<D> {
         self.n.iter().product()
     }
 
-    /// A node's index in files: z fastest, then x, then y.
+    /// The index of a node in files: z fastest, then x, then y.
     fn number(&self, at: [usize; D]) -> usize {
         let plane = (0..D - 1).rev().fold(0, |number, c| number * self.n[c] + at[c]);
         plane * self.n[D - 1] + at[D - 1]
@@ -85,7 +85,7 @@ pub(super) struct Sampling<const D: usize> {
     pub(super) lattice: Lattice<D>,
     /// Number of grids: one for all regions or one for each.
     pub(super) grids: usize,
-    /// The region of every node; empty if every region has a grid of its own.
+    /// The region of every node; empty if every region has a separate grid.
     owners: Vec<u32>,
     /// Perfectly matched layers, into which the values at the edge of the grid are continued.
     layers: Option<Pml<D>>,
@@ -194,7 +194,7 @@ impl<const D: usize> Sampling<D> {
 fn owners<const D: usize>(mesh: &Mesh<D>, lattice: &Lattice<D>) -> Vec<u32> {
     let owners: Vec<AtomicU32> = (0..lattice.nodes()).map(|_| AtomicU32::new(OUTSIDE)).collect();
     let locator = Locator::new(mesh);
-    // Along an axis on which the model is constant, an element is tested at its own centre.
+    // Along an axis on which the model is constant, an element is tested at its centre.
     let claim = |element: usize| {
         let region = mesh.regions()[element];
         let [low, high] = locator.reach(element);

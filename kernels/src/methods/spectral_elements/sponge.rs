@@ -23,7 +23,8 @@ use crate::mesh::geometry::{Tabulated, difference, dot, length};
 pub struct Sponge {
     /// Thickness in metres.
     pub thickness: f64,
-    /// The share of its amplitude that a P wave keeps on crossing the layer twice at normal incidence; between 0 and 1.
+    /// The fraction of its amplitude that a P wave keeps when it crosses the layer twice at normal incidence; between
+    /// 0 and 1.
     pub left: f64,
 }
 
@@ -120,7 +121,7 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
         3.0 * vp * (1.0 / self.sponge.left).ln() / self.sponge.thickness
     }
 
-    /// The damping at some positions as a share of that at the face; 0 outside the layer.
+    /// The damping at some positions relative to that at the face; 0 outside the layer.
     pub(super) fn shares(&self, places: &[[f64; D]]) -> Vec<f64> {
         let share = |d: f64| (1.0 - d / self.sponge.thickness).powi(2);
         places
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_thin_layer_sends_back_what_the_head_of_this_file_says() {
-        // Half a unit of the last digit given there.
+        // The tolerance is half a unit of the last digit in the documentation of this module.
         for (wavelengths, percent, digit) in [
             (0.25, 44.0, 0.5),
             (0.5, 17.0, 0.5),

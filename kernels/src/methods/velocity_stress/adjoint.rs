@@ -12,7 +12,7 @@
 use super::surface::Images;
 use crate::grid::solve::solved;
 
-/// Powers of the depth that the weights of a source reproduce.
+/// Number of powers of the depth that the weights of a source reproduce.
 const POWERS: usize = 6;
 
 /// Highest power whose strain obeys the condition at the surface.

@@ -80,8 +80,8 @@ impl Attenuation {
         law.loss(f64::from(lowest)).unrelaxed.max(1.0).sqrt()
     }
 
-    /// Refuses coarse-grained mechanisms for cells whose Q is too low: the single mechanism of a cell must do the
-    /// work of all, and the relaxed stiffness would fall below zero, where waves grow.
+    /// Refuses coarse-grained mechanisms for cells whose Q is too low: the single mechanism of a cell replaces all
+    /// mechanisms, so the relaxed stiffness would fall below zero and waves would grow.
     ///
     /// # Errors
     /// Returns an error that names the lowest possible Q.

@@ -128,7 +128,7 @@ impl<T: Real> CpuSlab<T> {
     /// Runs a stage on all own planes with these hooks.
     ///
     /// # Safety
-    /// Each pointer of the hooks must be null or lead to an array of the documented shape that nothing else accesses
+    /// Each pointer of the hooks must be null or point to an array of the documented shape that nothing else accesses
     /// meanwhile.
     pub(super) unsafe fn stage_with(&mut self, stage: usize, it: usize, hooks: Hooks<T>) {
         self.hooks = hooks;

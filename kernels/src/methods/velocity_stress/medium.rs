@@ -1,5 +1,6 @@
 //! The medium at the staggered fields: arithmetic means of the density at the velocities, harmonic means of the shear
-//! stiffness at the shear stresses unless it is given there, the other stiffnesses on their nodes (Moczo et al. 2002).
+//! stiffness at the shear stresses unless it is given there, and the other stiffnesses on their nodes (Moczo et al.
+//! 2002).
 
 use super::layout::RIM;
 use super::rows::STIFFNESSES;
@@ -49,7 +50,7 @@ pub struct Staggered<T> {
 pub struct OnPlanes<'a> {
     /// Threads that do the work.
     pub cpu: &'a Cpu,
-    /// Planes of the grid that are held.
+    /// The planes of the grid that the medium holds.
     pub planes: &'a Range<usize>,
     /// The planes on which the medium is computed; it stays zero on the others.
     pub prepared: &'a Range<usize>,

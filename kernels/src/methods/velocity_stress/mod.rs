@@ -3,11 +3,11 @@
 //!
 //! One step has two stages, each followed by an exchange of ghost planes:
 //! 1. `v(t+dt/2) = v(t-dt/2) + dt/rho (D_j s_ij + f_i)` (their eq. 2, first line), sponge
-//! 2. `s(t+dt) = s(t) + dt (c_ijkl e_kl - dM_ij/dt / V)` (second line), `e` the rate of strain of the new velocity;
-//!    sponge; images at a free surface
+//! 2. `s(t+dt) = s(t) + dt (c_ijkl e_kl - dM_ij/dt / V)` (second line), where `e` is the rate of strain of the new
+//!    velocity; then sponge and images at a free surface
 //!
 //! In an absorbing layer every derivative is stretched where it is taken (eqs 6-9, [`crate::boundary::cpml`]). Units
-//! are SI: m, s, kg/m3, Pa, N, N m. [`layout`] says where the fields sit, [`rows`] has the formulas of a cell.
+//! are SI: m, s, kg/m3, Pa, N, N m. [`layout`] gives the positions of the fields, and [`rows`] the formulas of a cell.
 
 mod absorbing_frame;
 mod adjoint;
@@ -83,7 +83,7 @@ pub struct Shot {
     pub nt: usize,
     /// Order in space: 2, 4 or 8.
     pub order: usize,
-    /// How the weights of the derivative are chosen.
+    /// The choice of the weights of the derivative.
     pub family: Family,
     /// The absorbing frame around the model.
     pub frame: Frame,
@@ -116,7 +116,7 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// Fields whose ghosts are exchanged after each stage of a step, [`GHOST`] planes of each.
+    /// Number of fields whose ghosts, [`GHOST`] planes of each, are exchanged after each stage of a step.
     pub fn travelling(&self, ndim: usize) -> [usize; 2] {
         travelling(ndim, self.quantity).map(|fields| fields.len())
     }
@@ -151,7 +151,7 @@ pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     group: Group<CpuSlab<T>>,
 }
 
-/// The largest stable time step of this scheme as a share of that of the displacement scheme over the same model. Both
+/// The largest stable time step of this scheme divided by that of the displacement scheme over the same model. Both
 /// are `2 / sqrt(lambda/rho)` at the largest wave number that the derivative yields in a corner of the box of wave
 /// vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that do not exist.
 pub fn stable_step(order: usize, family: Family) -> Option<f64> {
@@ -168,8 +168,8 @@ pub fn stable_step(order: usize, family: Family) -> Option<f64> {
 /// all weights, let a stiff node accelerate a light one some cells away, past every mean. By Gershgorin's theorem,
 /// with the rows of light nodes scaled by `f ratio`, the eigenvalue is at most `1 + f^2 ratio`, up to terms of order
 /// `f` where light cells lie alone between heavy ones; a search over lines and planes of random cells with ratios up
-/// to 10000 finds it below `1 + 1.2 f^2 (ratio - 1)`. Air over rock: 0.51 in order 4, 0.29 in order 8, whereas a flat
-/// interface alone needs only 0.92 and 0.75. Water over rock: 0.999 and 0.996.
+/// to 10000 finds it below `1 + 1.2 f^2 (ratio - 1)`. For air over rock the factor is 0.51 in order 4 and 0.29 in
+/// order 8, whereas a flat interface alone needs only 0.92 and 0.75; for water over rock it is 0.999 and 0.996.
 pub fn contrast_step(order: usize, family: Family, ratio: f64) -> Option<f64> {
     let weights = stencil::staggered(order, family)?;
     let sum = |weights: &[f64]| weights.iter().map(|c| c.abs()).sum::<f64>();
@@ -302,7 +302,7 @@ pub(super) fn gather_maps<T: bytemuck::Pod>(
     Ok(map)
 }
 
-/// The numbers `[own plane][row]` of slabs without those of the frame.
+/// The values `[own plane][row]` of slabs without those of the frame.
 fn surface_planes<'a, T: Real>(
     p: &Padded,
     parts: impl Iterator<Item = (&'a slabs::Slab, &'a [T])>,
@@ -348,7 +348,7 @@ fn travelling(ndim: usize, quantity: Quantity) -> [Vec<usize>; 2] {
     [(0..ndim).collect(), stresses]
 }
 
-/// The steps at which a shot records.
+/// The steps after which a shot is recorded.
 fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
     Schedule {
         first: 0,

@@ -168,7 +168,7 @@ impl<T: Real> Receivers<T> {
         self.planes.len()
     }
 
-    /// Numbers in a record.
+    /// Number of values in a record.
     pub fn values(&self) -> usize {
         self.nodes.len() * self.len()
     }

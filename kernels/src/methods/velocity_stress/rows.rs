@@ -1,7 +1,7 @@
 //! The update formulas of a cell, one SIMD register of cells at a time (Michea & Komatitsch 2010, eqs 2 and 5-7).
 //!
-//! Axes are numbered 0 = `z`, 1 = from row to row (x in 3-D, absent in 2-D), 2 = the slowest one (y in 3-D, x in
-//! 2-D), so that the same code serves both dimensions. Stresses and stiffnesses are ordered as in [`PAIR`].
+//! Axes are numbered 0 = `z`, 1 = row (x in 3-D, absent in 2-D) and 2 = plane, the slowest axis (y in 3-D, x in 2-D),
+//! so that the same code serves both dimensions. Stresses and stiffnesses are ordered as in [`PAIR`].
 
 use crate::device::simd::{Lane, Real, line_starts, opaque, prefetch};
 use pulp::Simd;
@@ -53,8 +53,8 @@ pub struct Layer<'a, T> {
     pub component: usize,
     /// Where each row starts in a component; [`NONE`] for rows without a layer.
     pub starts: &'a [usize],
-    /// `1/kappa`, `a`, `b` at the nodes and half a cell further on: along `z` values of each cell, along other axes
-    /// pointers to the values of row 0.
+    /// `1/kappa`, `a`, `b` at the nodes and half a cell further on: along `z` they point to the values of cell 0,
+    /// along other axes to the values of row 0.
     pub factors: [[*const T; 3]; 2],
     /// Stride of the factors from row to row.
     pub per_row: usize,
@@ -180,7 +180,7 @@ pub(super) trait Formula<T: Real, const N: usize> {
     /// Computes one register of cells.
     ///
     /// # Safety
-    /// The cells must be writable only by this thread, their neighbours readable.
+    /// The cells must be writable only by this thread, and their neighbours readable.
     unsafe fn cells<S: Simd, const FRAMED: bool>(
         &self,
         s: S,
@@ -224,8 +224,8 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
             (high..end, true, &lower),
         ] {
             let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
-            // Not closures: the compiler would not inline so long a body into its only caller, and it would lose the
-            // target features.
+            // These are not closures: the compiler would not inline so long a body into its only caller, and the body
+            // would lose the target features.
             for i in cells.step_by(T::lanes::<S>()) {
                 if i & mask == start_of_line {
                     formula.fetch(plane.at(row, i) + plane.ahead);
@@ -235,7 +235,7 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
                 }
                 let at = (row, opaque(i));
                 match one_text || framed {
-                    // SAFETY: promised by whoever made the formula.
+                    // SAFETY: promised by the creator of the formula.
                     true => unsafe { formula.cells::<S, true>(s, &weights, at, lines) },
                     // SAFETY: the same.
                     false => unsafe { formula.cells::<S, false>(s, &weights, at, lines) },
@@ -248,7 +248,8 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
 impl<T: Real> Plane<'_, T> {
     #[inline(always)]
     fn lines(&self, row: usize) -> [Line<T>; 3] {
-        // Not closures: mapping arrays of arrays compiled to calls, which took longer than the cells of a short row.
+        // These are not closures: mapping arrays of arrays compiled to calls, which took longer than the cells of a
+        // short row.
         let mut lines = [Line::NONE; 3];
         for (line, layer) in lines.iter_mut().zip(&self.layers) {
             line.component = layer.component;
@@ -313,7 +314,8 @@ pub(super) unsafe fn derive<S: Simd, T: Real, const N: usize>(
     sum
 }
 
-/// Identifies a derivative: the component, the axis along which it is taken, and whether half a cell beyond a node.
+/// Identifies a derivative: the component, the axis along which it is taken, and whether it lies half a cell beyond a
+/// node.
 #[derive(Clone, Copy)]
 pub(super) struct Slope {
     pub of: usize,

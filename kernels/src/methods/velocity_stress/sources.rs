@@ -1,6 +1,6 @@
 //! Sources in absolute units: moment tensors and forces at points off the grid.
 //!
-//! A moment tensor M adds `-dM_ij/dt dt / V` to the stress (V the volume of a cell; in 2-D its area, with M per
+//! A moment tensor M adds `-dM_ij/dt dt / V` to the stress (V is the volume of a cell; in 2-D its area, with M per
 //! metre), and a force F adds `F dt / (rho V)` to the velocity. Axes are those of the grid, with z down.
 
 use super::layout::{fields, tensor, velocity};
@@ -32,7 +32,7 @@ fn parts(action: &Action, ndim: usize) -> Vec<(usize, f64)> {
     }
 }
 
-/// One cell that a source acts on.
+/// One cell on which a source acts.
 #[derive(Clone)]
 pub(super) struct Spot<T> {
     pub field: u8,
@@ -157,7 +157,7 @@ pub(super) fn for_each(weights: &[Weights; 3], ndim: usize, mut visit: impl FnMu
 mod tests {
     use super::*;
 
-    /// The tensor of slip and normal, `M0 (n_i s_j + n_j s_i)`, x north, y east, z down.
+    /// The tensor of slip and normal, `M0 (n_i s_j + n_j s_i)`, with x north, y east and z down.
     fn of_vectors(strike: f64, dip: f64, rake: f64) -> [f64; 6] {
         let (p, d, l) = (strike.to_radians(), dip.to_radians(), rake.to_radians());
         let normal = [-d.sin() * p.sin(), d.sin() * p.cos(), -d.cos()];

@@ -31,8 +31,8 @@ pub struct Loss<'a, T> {
     pub c: [*const T; STIFFNESSES],
 }
 
-/// `s_ij += dt c_ijkl e_kl` on the rows of a plane, `e` the strain rate; with `LOSSY` also the contribution of the
-/// memory variables.
+/// `s_ij += dt c_ijkl e_kl` on the rows of a plane, where `e` is the strain rate; with `LOSSY` also the contribution
+/// of the memory variables.
 pub struct Stress<'a, T, const NDIM: usize, const N: usize, const LOSSY: bool> {
     pub plane: Plane<'a, T>,
     /// Velocities along the axes.

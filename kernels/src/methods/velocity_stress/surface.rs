@@ -7,9 +7,9 @@
 //! through three nodes; the vertical velocity through two nodes and with the slope that zero traction requires, `d_z
 //! v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`.
 //!
-//! The degrees are those that minimise the error in speed of the discrete Rayleigh wave. At ten cells per S
-//! wavelength, Poisson's ratio 1/4, it is 0.01 % in order 4 (parabolas for the stresses: 0.24 %; plain odd images:
-//! 0.9 %) and 0.1 % in order 8 (0.35 %, 1 %); it falls with the third power of the spacing. All modes of the discrete
+//! The degrees are those that minimise the error in speed of the discrete Rayleigh wave. At ten cells per S wavelength
+//! and Poisson's ratio 1/4, this error is 0.01 % in order 4 (parabolas for the stresses: 0.24 %; plain odd images: 0.9
+//! %) and 0.1 % in order 8 (0.35 %, 1 %); it falls with the third power of the spacing. All modes of the discrete
 //! half-space have real frequencies for ratios of the P to the S speed from 1.5 to 100.
 
 use super::cpu::View;
@@ -41,7 +41,7 @@ pub(super) struct Images<T> {
     pub shear: Vec<Vec<T>>,
 }
 
-/// Solves for the weights of the values at some nodes and, last, of the slope at 0 if asked for: the sum over the
+/// Solves for the weights of the values at some nodes and, last, of the slope at 0 if requested: the sum over the
 /// nodes of weight times `x^p` (plus the slope's weight for p = 1) is `moment(p)`.
 fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> {
     let n = nodes.len() + usize::from(slope);
@@ -55,7 +55,8 @@ fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> 
     solved(a)
 }
 
-/// Weights that extrapolate a polynomial to `target` from its values at `nodes` and, last, its slope at 0 if asked for.
+/// Weights that extrapolate a polynomial to `target` from its values at `nodes` and, last, its slope at 0 if
+/// requested.
 fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
     weights(nodes, slope, |p| target.powi(p))
 }
@@ -130,7 +131,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Stores a value of the surface if the run records the surface.
+    /// Stores a value of the surface record if the run records the surface.
     fn keep_surface(&self, number: usize, x: T) {
         if !self.hooks.surface.is_null() {
             // SAFETY: the record has a number for every row, which belongs to this thread.

@@ -1,4 +1,4 @@
-//! Cuts planes into tiles to fit the caches of a thread: a stage reads rows of several planes and of several
+//! Cuts planes into tiles that fit the caches of a thread: a stage reads rows of several planes and of several
 //! neighbours, which should still be in the second-level cache when the next row or plane needs them.
 
 use super::Simulation;
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Bytes that the planes in use by a tile may occupy where the second-level cache has 1 MiB or more.
 const TILE_BYTES: usize = 1 << 20;
 
-/// Rows of the narrowest tile, so that the rows read beside it do not outweigh its own.
+/// Rows of the narrowest tile, which should not be fewer than the rows that are read on its sides.
 const NARROWEST: usize = 8;
 
 /// Cells along `z` of the shortest tile: the hardware prefetcher is inefficient on short rows.
@@ -34,7 +34,8 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// Rows of fields, medium and neighbours that a stage has in use per row, with derivatives of `half` weights.
+    /// Number of rows of fields, medium and neighbours that a stage uses at once per row, with derivatives of `half`
+    /// weights.
     pub const fn in_use(half: usize) -> usize {
         6 * half + 15
     }

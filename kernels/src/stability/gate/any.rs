@@ -1,7 +1,7 @@
 //! The gate for cells with all coefficients.
 //!
-//! A cell keeps a limit if its Christoffel matrix minus a multiple of the unit matrix, or that multiple minus the
-//! matrix, is positive definite. Leading minors decide this without eigenvalues (Sylvester's criterion).
+//! A cell lies within a limit if its Christoffel matrix minus a multiple of the unit matrix, or that multiple minus
+//! the matrix, is positive definite. Leading minors decide this without eigenvalues (Sylvester's criterion).
 
 use super::{
     FLUID, Gate, LANES, LOOK, NEARLY_SINGULAR, NOT_HTI, NOT_ORTHORHOMBIC, NOT_VTI, PLACES_2D, PLACES_3D,
@@ -198,7 +198,7 @@ impl Gate {
         }
         for n in &DIRECTIONS[..directions] {
             let n = [n[0] as f32, n[1] as f32, n[2] as f32];
-            // The gate holds four times the squared speeds.
+            // The gate stores four times the squared speeds.
             let length = 0.25 * (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
             let g = christoffel::<NDIM>(at, n);
             within = within

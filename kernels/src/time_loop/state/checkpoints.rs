@@ -1,5 +1,5 @@
-//! Saving of states during a run: a state is copied between two steps, and checksummed and written on a thread of its
-//! own.
+//! Saving of states during a run: a state is copied between two steps, and checksummed and written on a separate
+//! thread.
 
 use super::format::{LEAD, Places};
 use super::write::{Job, complete, copied};
@@ -58,11 +58,11 @@ pub struct Checkpoints<'a> {
     ranks: &'a dyn Communicator,
     store: Arc<dyn StateStore>,
     every: Every,
-    /// When the last state was begun.
+    /// The time at which the last state was begun.
     begun: Instant,
-    /// Steps done at the last check, and its time.
+    /// Number of steps done at the last check, and the time of that check.
     looked: (usize, Instant),
-    /// Steps done at the next check, which rank 0 decides.
+    /// Number of steps done at the next check, which rank 0 determines.
     look_at: usize,
     stopping: bool,
     /// Memory of the copy, for reuse.
@@ -176,8 +176,8 @@ impl<'a> Checkpoints<'a> {
         all.iter().map(|bytes| Words::from_bytes(bytes)).collect()
     }
 
-    /// Waits for the writing thread, and writes the pieces that it has not begun, since that thread may hardly get a
-    /// processor.
+    /// Waits for the writing thread, and writes the pieces that it has not begun, since that thread may get little
+    /// processor time.
     fn join(&mut self) {
         self.writing = match std::mem::replace(&mut self.writing, Writing::Nothing) {
             Writing::UnderWay(job, thread) => {
@@ -224,8 +224,8 @@ impl<'a> Checkpoints<'a> {
 
     /// Collective: completes the previous state, copies the state after `done` steps and begins to write it.
     ///
-    /// # Errors
-    /// Those of subdomains and ranks. If a state cannot be written, this is not an error but is reported to the store.
+    /// # Errors Returns the errors of subdomains and ranks. A state that cannot be written is not an error here, but
+    /// is reported to the store.
     pub(in crate::time_loop) fn take<S: State>(
         &mut self,
         done: usize,
@@ -323,8 +323,8 @@ impl<'a> Checkpoints<'a> {
 
 /// Saves the state of one subdomain and waits for it; `step` is stored as its number of steps.
 ///
-/// # Errors
-/// Those of `subdomain`. If a state cannot be written, this is not an error but is reported to the store.
+/// # Errors Returns the errors of `subdomain`. A state that cannot be written is not an error here, but is reported to
+/// the store.
 pub fn save<S: State>(store: Arc<dyn StateStore>, step: usize, subdomain: &mut S) -> Result<(), Error> {
     let mut checkpoints = Checkpoints::new(&Alone, store, Every::Never);
     checkpoints.take(step, std::slice::from_mut(subdomain))?;

@@ -54,7 +54,7 @@ fn opened(source: &mut dyn StateSource) -> Result<Opened, StateError> {
     Ok(Opened { header, places, sum })
 }
 
-/// Collective: loads a state into the subdomains of all ranks, each from a source of its own to the same bytes, and
+/// Collective: loads a state into the subdomains of all ranks, each of which has its own source of the same bytes, and
 /// returns its header.
 ///
 /// # Errors
@@ -112,7 +112,7 @@ fn fill<S: State>(
     Ok((header, sum, found))
 }
 
-/// Contribution to the checksum of those blocks that are owned.
+/// The contribution of the owned blocks to the checksum.
 fn sum_of(
     number: usize,
     array: &StateArray,

@@ -95,7 +95,7 @@ pub fn owned_bytes<S: State>(subdomains: &[S]) -> usize {
     subdomains.iter().map(of).sum()
 }
 
-/// The destination of the bytes of one state. It is used on a thread of its own while the run continues.
+/// The destination of the bytes of one state. It is used on a separate thread while the run continues.
 pub trait StateSink: Send {
     /// Writes all bytes at this offset.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;

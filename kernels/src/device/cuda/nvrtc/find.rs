@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// File names, the newest version first; the last one is found in toolkits for developers only.
+/// File names, the newest version first; the last one exists only in toolkits for developers.
 const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
 
 type Strings = *const *const c_char;
@@ -43,7 +43,7 @@ pub struct Compiler {
     pub place: String,
     /// Size of the file, which distinguishes releases of one version; 0 where the loader found it.
     pub bytes: u64,
-    /// Held because unloading them would invalidate the functions.
+    /// The libraries are kept because unloading them would invalidate the functions.
     _libraries: Vec<Library>,
 }
 
@@ -138,8 +138,8 @@ fn usual_folders() -> Vec<PathBuf> {
     tops.iter().flat_map(|top| toolkit(top)).collect()
 }
 
-/// The folders into which pip installs it, in the environments of the program's source tree and those that the shell
-/// has activated.
+/// The folders into which pip installs the compiler, in the environment of the program's source tree and in those that
+/// the shell has activated.
 fn python_folders() -> Vec<PathBuf> {
     let beside = beside_program();
     let mut sites: Vec<PathBuf> = beside.iter().map(|venv| venv.join("nvrtc")).collect();

@@ -30,7 +30,7 @@ impl Compiled {
 }
 
 /// The compiler's target for a compute capability (times ten). From 9.0 on it includes the features that only that
-/// generation has, since a text is always compiled for the device that runs it.
+/// generation has, since kernels are always compiled for the device that runs them.
 fn target(architecture: u32) -> String {
     let own = if architecture >= 90 { "a" } else { "" };
     format!("sm_{architecture}{own}")
@@ -48,8 +48,8 @@ pub(super) fn options(architecture: u32) -> Vec<String> {
     ]
 }
 
-/// Compiles a text for one architecture (90 for compute capability 9.0); `verbose` adds the resources of each kernel
-/// to the log. An error holds the compiler's messages.
+/// Compiles a source text for one architecture (90 for compute capability 9.0); `verbose` adds the resources of each
+/// kernel to the log. An error holds the compiler's messages.
 pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Compiled, Error> {
     let compiler = find()?;
     let mut options = options(architecture);
@@ -87,7 +87,7 @@ pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Comp
 type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResult;
 type Fill = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> nvrtcResult;
 
-/// A program of the compiler, made of one text.
+/// A program of the compiler, made from one source text.
 struct Program<'a> {
     compiler: &'a Compiler,
     raw: nvrtcProgram,

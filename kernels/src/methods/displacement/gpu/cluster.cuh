@@ -3,7 +3,7 @@
 // writes the stress of these rows to the other's shared memory, so that it is computed only once; only the first
 // block computes the halo before its rows, and only the second one the halo after its rows.
 //
-// Both blocks advance along the same planes and have the same barriers. For a buffer of stress:
+// Both blocks advance along the same planes and have the same barriers. Those of a stress buffer are:
 //   FULL   counts the stress threads of its own block and the bytes that the other block pushes; the first thread of
 //          the block announces their number before it arrives. The bytes may come earlier, because the phase cannot end
 //          before all threads have arrived.

@@ -3,7 +3,7 @@
 // receivers from the current level, which does not change during the step. VEC is 1.
 //
 // The arithmetic is that of sweep.cu, faces.cu and survey.cu in the same order. Defines: TZ, TX; AHEAD, cells of
-// stress per thread; BLOCKS; DAMPED; SURFACE, which is 0 none, 1 vacuum, 2 traction.
+// stress per thread; BLOCKS; DAMPED; SURFACE, which is 0 for none, 1 for vacuum and 2 for traction.
 
 struct Small {
     struct Sweep sweep;

@@ -141,7 +141,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let at = (line * p.pitch() + z) * size_of::<T>();
         let read = |memory: &A::Memory| -> Result<f64, Error> {
             let mut host = self.accelerator.pin(size_of::<T>())?;
-            // SAFETY: the cell lies in the array; the copy is waited for.
+            // SAFETY: the cell lies in the array, and the function waits for the copy.
             unsafe {
                 let from = memory.address() + at as u64;
                 self.accelerator

@@ -270,8 +270,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 /// computation of ten planes.
 const HIDDEN: usize = 24;
 
-/// Number of chunks of planes into which a sweep of `columns` columns is divided, so that the device is full until
-/// the end. Each chunk costs eight additional planes of stress.
+/// Number of chunks of planes into which a sweep of `columns` columns is divided, so that the whole device is busy
+/// until the end. Each chunk costs eight additional planes of stress.
 fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
     let cost = |chunks: usize| {
         let waves = (columns * chunks).div_ceil(resident.max(1));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Number of blocks in flight at once.
 pub const DEPTH: usize = 2;
-/// Bytes of a block, all arrays together: large enough to hide the latency of a transfer.
+/// Bytes of a block, summed over all arrays, which are enough to hide the latency of a transfer.
 const BLOCK_BYTES: usize = 16 << 20;
 /// Number of lines and bytes of a block, which holds whole lines of all arrays; values have `number` bytes.
 pub fn block(padded: &Padded, kind: Coefficients, number: usize) -> (usize, usize) {

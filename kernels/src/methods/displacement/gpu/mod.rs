@@ -161,8 +161,8 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     }
 
     /// Starts from given fields instead of zero: `field(component, plane, out)` writes the values `[row][z]` of an
-    /// own plane, which are used for both the current and the previous time level. It does not fill ghosts, and is
-    /// therefore for one slab only.
+    /// own plane, which are used for both the current and the previous time level. It does not fill ghosts, so it can
+    /// only be used with one slab.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
         for slab in &self.group.subdomains {
             let (p, own) = (&self.setup.padded, slab.layout.own.clone());
@@ -177,7 +177,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
                 let planes = component * (own.len() + 2 * GHOST) + GHOST + plane - own.start;
                 for level in &slab.levels {
                     let to = level.address() + (planes * bytes) as u64;
-                    // SAFETY: the plane lies in the level; the copy is waited for.
+                    // SAFETY: the plane lies in the level, and the host memory lives until the copy is done.
                     unsafe { slab.accelerator.upload(Stream::Main, &host, 0, to, bytes)? };
                 }
                 slab.accelerator.finish()?;

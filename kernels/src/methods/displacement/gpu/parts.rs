@@ -1,10 +1,10 @@
 //! The division of a slab's step into launches: edges that neighbours wait for and the interior, each in chunks of
 //! planes.
 //!
-//! A block advances along the planes of its column, and its start has a cost ([`START`]). Blocks of one launch come
-//! in waves that fill the device; at the end of a launch, blocks of the next one fill the gap. Chunks should
-//! therefore be few and thick, and the last part, the interior, thin: it only has to take longer than the exchange
-//! that it hides.
+//! A block advances along the planes of its column, and its start has a cost ([`START`]). Blocks of one launch run in
+//! waves that fill the device; at the end of a launch, blocks of the next one fill the multiprocessors that are left.
+//! Chunks should therefore be few and thick, and the last part, the interior, thin: it only has to take longer than
+//! the exchange that it hides.
 
 use crate::methods::displacement::GHOST;
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ mod tests {
     fn blocks_follow_each_other() {
         assert_eq!(makespan(&[(132, 100)], 132), 100 + START);
         assert_eq!(makespan(&[(133, 100)], 132), 200 + 2 * START);
-        // The next launch fills the gap beside block 133.
+        // Blocks of the next launch run while block 133 does.
         assert_eq!(makespan(&[(133, 100), (131, 50)], 132), 200 + 2 * START);
         assert_eq!(makespan(&[(5, 7), (0, 3), (3, 0)], 2), 3 * (7 + START));
     }

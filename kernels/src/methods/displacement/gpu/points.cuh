@@ -4,8 +4,9 @@
 // Each form defines before this text the derivatives of displacement at VEC cells that `struct Cells` describes:
 // along_z, along_rows (3-D) and along_planes of a component.
 //
-// Defines: SYM; SURFACE, which is 0 none, 1 vacuum, 2 traction; FORCE_CELLS, the cells of a thread whose force is
-// computed together; S_ROW and T_ROW, the distance between rows of the stress zr, and of rr and rp (3-D).
+// Defines: SYM; SURFACE, which is 0 for none, 1 for vacuum and 2 for traction; FORCE_CELLS, the cells of a thread
+// whose force is computed together; S_ROW and T_ROW, the distance between rows of the stress zr, and of rr and rp
+// (3-D).
 
 // The stresses that are needed: those that are differentiated along z, rows, planes.
 struct Wanted {
@@ -202,7 +203,7 @@ struct Around {
 #endif
 #define EACH_FORCE UNROLL for (int v = 0; v < FORCE_CELLS; v++)
 
-// Force on FORCE_CELLS cells without the derivatives along planes.
+// The force on FORCE_CELLS cells, without the derivatives along planes.
 INLINE void divergence(const struct Around *s, const REAL *wz, const REAL *wr, REAL (*out)[FORCE_CELLS]) {
     DERIVE_Z(s->zz, wz, out[C_Z]);
     DERIVE_Z(s->zp, wz, out[C_P]);

@@ -49,7 +49,7 @@ INLINE REAL sponge_at(const struct Slab *s, int plane, int row, int z) {
     return s->sponge[0][z] * (s->sponge[1][NDIM == 3 ? row : 0] * s->sponge[2][plane]);
 }
 
-// Arguments of every form of the sweep.
+// The arguments of all forms of the sweep.
 struct Sweep {
     struct Slab s;
     int now;         // index of the level u(t); the other becomes u(t+dt)

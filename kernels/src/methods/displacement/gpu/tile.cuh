@@ -148,9 +148,9 @@ INLINE void find_slots(int slot, int *slots) {
     }
 }
 
-// Indices in the ring of a cell in a plane and in those around it, from that four planes before, for texts that
-// increment it from plane to plane. An index beyond the ring's end is reduced by the length of the ring; for others
-// the difference wraps around and is larger.
+// Indices in the ring of a cell in a plane and in those around it, computed from its index four planes before, for
+// kernels that increment that index from plane to plane. An index beyond the ring's end is reduced by the length of
+// the ring; for others the difference wraps around and is larger.
 INLINE void follow_slots(unsigned at, int *slots) {
     UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
         const unsigned far = at + m * U_PLANE, near = far - RING * U_PLANE;

@@ -27,7 +27,7 @@ pub struct Tile {
     pub z: usize,
     /// Number of rows (2-D: 1).
     pub rows: usize,
-    /// Number of planes of a tile of fused_2d.cu.
+    /// Number of planes of a tile (only in fused_2d.cu).
     pub planes: usize,
     /// Number of planes that are copied to shared memory in advance; cells of stress per thread in fused_2d.cu.
     pub ahead: usize,
@@ -171,7 +171,7 @@ impl Tile {
         tiles
     }
 
-    /// Whether a device and a grid can take this tile.
+    /// Whether this tile suits the device and the grid.
     pub fn fits(&self, terms: &Terms) -> bool {
         let number = if terms.double { 8 } else { 4 };
         self.vec * number <= 16

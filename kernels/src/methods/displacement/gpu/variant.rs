@@ -1,4 +1,4 @@
-//! The kernel texts that a run compiles: files that are joined after the defines of their variant.
+//! The kernel sources that a run compiles: each is a concatenation of files after the defines of its variant.
 
 use super::arguments::kept_pairs;
 use super::tile::{Form as Cut, Terms, Tile};
@@ -25,7 +25,7 @@ const ONE_WAY: &str = include_str!("../../../boundary/one_way.cuh");
 const POINTS: &str = include_str!("survey.cuh");
 const SURVEY: &str = include_str!("survey.cu");
 
-/// The properties for which a kernel text is specialised.
+/// The properties for which kernel sources are specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// Whether numbers are float64 (tests) instead of float32.
@@ -55,7 +55,7 @@ fn class(ndim: usize, symmetry: Symmetry) -> u32 {
     }
 }
 
-/// The text of the kernel `pad`.
+/// The source of the kernel `pad`.
 pub fn pad_source(double: bool, ndim: usize) -> Source {
     let head = format!(
         "#define REAL_IS_DOUBLE {}\n#define NDIM {ndim}\n#define VEC 1\n",
@@ -88,7 +88,7 @@ impl Variant {
         Source { name, text }
     }
 
-    /// The text of the kernel `sweep`; that of fused_2d.cu computes the whole step.
+    /// The source of the kernel `sweep`; the one in fused_2d.cu computes the whole step.
     pub fn sweep(&self) -> Source {
         let t = self.tile;
         let surface = match self.surface {
@@ -136,20 +136,21 @@ impl Variant {
         )
     }
 
-    /// The text of the kernels `faces` and, in 3-D, `plane_faces`.
+    /// The source of the kernels `faces` and, in 3-D, `plane_faces`.
     pub fn faces(&self) -> Source {
         let surface = usize::from(self.surface != Surface::None);
         let defines = [("SURFACE", surface), self.form()];
         self.source("faces.cu", &[ONE_WAY, FACES].join("\n"), 1, &defines)
     }
 
-    /// The text of the kernels `inject`, `extract`, `pack`, `look`, `tick`.
+    /// The source of the kernels `inject`, `extract`, `pack`, `look` and `tick`.
     pub fn survey(&self) -> Source {
         self.source("survey.cu", &[POINTS, SURVEY].join("\n"), 1, &[])
     }
 }
 
-/// All different texts that runs can need on a device with this much shared memory, for checks without a device.
+/// All different sources that runs can need on a device with this much shared memory, for compilation checks without a
+/// device.
 pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<Source>, Error> {
     let mut found = vec![pad_source(double, 2), pad_source(double, 3)];
     let classes = Symmetry::ALL;

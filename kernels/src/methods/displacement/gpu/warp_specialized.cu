@@ -2,10 +2,10 @@
 // compute stress, others read it from shared memory and compute force and time step. Stress warps hold no force, and
 // force warps no medium, so that more warps fit, and one kind can compute while the other waits for memory.
 //
-// Barriers in shared memory: FULL(b), the stress of a plane is in buffer b; EMPTY(b), it has been read. Every thread
-// of the own block arrives by itself: compute-sanitizer supports that, but neither one arrival per warp nor named
-// barriers, and all three are equally fast. One more warp starts the copies of planes of displacement; FULL tells it
-// that the stress warps no longer need a slot of the ring.
+// There are two barriers in shared memory for each buffer b: FULL(b) means that the stress of a plane is in the
+// buffer, and EMPTY(b) that it has been read. Every thread of the block arrives separately: compute-sanitizer supports
+// that, but neither one arrival per warp nor named barriers, and all three are equally fast. One more warp starts the
+// copies of planes of displacement; FULL tells it that the stress warps no longer need a slot of the ring.
 //
 // Stress threads have VEC cells, force threads one. Memory indices are incremented from plane to plane, which takes
 // fewer instructions than computing them anew. Two blocks may share halos (cluster.cuh).
@@ -169,7 +169,7 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
         const int p = j - RADIUS, steps = writes && p >= begin, q = j & 1;
         REAL curr[NDIM], prev[NDIM], b = 0;
 #if DAMPED
-        // The weight is loaded one plane ahead, to hide the latency.
+        // The weight is loaded one plane ahead to hide the latency.
         const REAL w = damp * damp_plane;
         if (writes && p + 1 >= begin && p + 1 < end) damp_plane = a->s.sponge[2][p + 1];
 #endif

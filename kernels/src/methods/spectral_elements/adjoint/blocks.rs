@@ -42,7 +42,7 @@ impl<const D: usize> Engine<D> {
             blocks.for_each_init(
                 || Room::<D>::new(points),
                 |room, (((block, memory), sums), damped)| {
-                    // The medium in layers is not a parameter.
+                    // The medium in perfectly matched layers is not a parameter.
                     if damped.is_some() {
                         return;
                     }

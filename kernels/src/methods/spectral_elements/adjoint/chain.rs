@@ -134,8 +134,8 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
             let first = source.element as usize * points;
             let contents = setup.contents(source.element as usize, &self.table);
             for (local, (weight, sum)) in source.weights.iter().zip(&source.sums).enumerate() {
-                // The weight is minus the moment over the modulus: the derivative with respect to one over the modulus,
-                // times the derivative of the latter.
+                // The weight is minus the moment over the modulus, so this is the derivative with respect to one over
+                // the modulus times the derivative of the latter.
                 let of = f64::from(*weight) * sum / self.scale;
                 let medium @ [vp, _, density] = medium_of(&contents, local);
                 let own = &mut values[(first + local) * count..][..count];
@@ -210,7 +210,7 @@ fn of_solid([vp, vs, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS
     ]
 }
 
-/// [`of_solid`] at a point of a fluid with this P speed and density.
+/// The counterpart of [`of_solid`] at a point of a fluid with this P speed and density.
 fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: &[f64]) -> [f64; 3] {
     let [mass, damping, slopes] = [products[0], products[1], products[2]];
     let compliance = 1.0 / (density * vp * vp);

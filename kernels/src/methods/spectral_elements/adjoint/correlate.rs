@@ -16,8 +16,8 @@ use super::super::shape::{Layer, Row, Tables};
 /// In solids: displacement times acceleration, displacement times velocity, divergence times divergence, and twice
 /// strain times strain. With attenuation the last two are divergence times divergence of the adjoint wavefield, and
 /// twice strain times deviator of the adjoint strain, each less the contribution of the memory variables. In fluids:
-/// the second derivative of the potential times itself, times the first derivative, and its slopes times those of the
-/// potential; the last product is not used.
+/// the second derivative of the forward potential times the second and the first derivative of the adjoint potential,
+/// and its slopes times those of the adjoint potential; the last product is not used.
 pub(super) const PRODUCTS: usize = 4;
 
 /// Number of products of a point of a solid with attenuation: those of an isotropic solid, then divergence times the
@@ -41,7 +41,7 @@ pub(super) struct Products {
     /// `[block][lane][point][product]`: the totals in double precision.
     totals: Vec<f64>,
     points: usize,
-    /// Products per point.
+    /// Number of products per point.
     pub(super) width: usize,
 }
 

@@ -24,10 +24,11 @@ pub trait Linearises<const D: usize>: Machine<D> {
     /// Returns an error if a device has too little memory.
     fn linearise(&mut self, changes: &Changes<'_, '_, D>) -> Result<Self::Run, Error>;
 
-    /// One step of both wavefields.
+    /// Advances both wavefields by one step.
     fn step_linearised(&mut self, run: &mut Self::Run) -> Result<(), Error>;
 
-    /// Exchanges the wavefield of the shot and the linearised one: the calls of [`Machine`] concern the other one now.
+    /// Swaps the wavefield of the shot and the linearised one, so that subsequent calls of [`Machine`] act on the
+    /// other one.
     fn turn_to_linearised(&mut self, run: &mut Self::Run) -> Result<(), Error>;
 
     /// Bytes of the machine's memory with both wavefields and a perturbation, of the 21 constants or of two moduli.
@@ -39,7 +40,8 @@ impl<const D: usize, M: Linearises<D>> Adjoint<D, M> {
     /// first order in a small perturbation of the medium: `[record][component][receiver]` as in [`Adjoint::gradient`].
     ///
     /// # Errors
-    /// Returns an error for parameters other than those of this run, and for a growing wavefield; it is then unusable.
+    /// Returns an error for parameters other than those of this run, and for a growing wavefield; the run is then
+    /// unusable.
     pub fn linearised(
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),

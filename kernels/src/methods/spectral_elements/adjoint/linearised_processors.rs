@@ -48,7 +48,7 @@ pub struct LinearisedRun<const D: usize> {
     /// The wavefield outside of the engine, and its sources.
     state: State<D>,
     sources: Sources<D>,
-    /// The acceleration of the previous step; empty if memory variables follow the step itself.
+    /// The acceleration of the previous step; empty if memory variables are driven by the strain of the step itself.
     before: Vec<[f32; D]>,
 }
 
@@ -124,7 +124,7 @@ fn home<const D: usize>(engine: &Engine<D>, element: usize) -> Option<(bool, (us
 }
 
 impl<const D: usize> Added<D> {
-    /// Adds the forces of the perturbed absorbing faces, which act on the velocity of an engine.
+    /// Adds the forces of the perturbed absorbing faces, which are proportional to the velocity in an engine.
     fn add_faces(&mut self, engine: &Engine<D>, faces: &[(bool, usize, FaceChange<D>)]) {
         for (in_fluid, place, face) in faces {
             if *in_fluid {

@@ -21,7 +21,7 @@ pub trait Machine<const D: usize>: Sync {
     /// [`CheckpointSchedule`](crate::time_loop::reversal::CheckpointSchedule).
     fn sizes(&self) -> [usize; 2];
 
-    /// Bytes of the machine's memory besides those: the engine, the adjoint wavefield, sums.
+    /// Bytes of the other memory of the machine: the engine, the adjoint wavefield and the sums.
     fn bytes(&self) -> usize;
 
     /// Replaces the sources and receivers by those of another shot over the same mesh and medium.

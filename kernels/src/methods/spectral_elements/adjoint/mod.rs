@@ -1,19 +1,20 @@
 //! Gradients on meshes: derivatives of a misfit with respect to density and moduli at all points of elements.
 //!
 //! The step of `cpu.rs` is the central difference `M D2 u + C D1 u + K u = f`, with `D2` and `D1` the differences of
-//! second and first order in time, and M, C and K symmetric. Its transpose is therefore the same step, backwards in
-//! time, driven by the derivative of the misfit with respect to the records in place of the forces (as in Tromp, Tape &
-//! Liu 2005 for continuous time, here for every step of the discrete program): the adjoint wavefield is computed by the
-//! same engine as the forward wavefield. With attenuation K is a convolution in time as well, the same at every step
-//! and symmetric in space; its transpose is again the same, backwards in time.
+//! second and first order in time, and M, C and K symmetric. Its transpose is therefore the same step backwards in
+//! time, driven by the derivative of the misfit with respect to the records instead of the forces (Tromp, Tape & Liu
+//! 2005 show this for continuous time; here it holds for every discrete step). The adjoint wavefield is thus computed
+//! by the same engine as the forward wavefield. With attenuation K is also a convolution in time, which is the same at
+//! every step and symmetric in space; its transpose is the same convolution backwards in time.
 //!
 //! A fluid with the potential chi is coupled to the solid by `M D2 u + K u + A D2 chi = f` and `Mf D2 chi + Kf chi -
 //! A' u = g`. The transpose has the same form if the adjoint potential psi is the one whose second difference is
 //! minus the multiplier of the second equation: then, for records of the pressure `-D2 chi`, the derivative of the
 //! misfit acts in the fluid as a source of psi.
 //!
-//! With the forward displacement u and the adjoint displacement l at the same time, and at a point the quadrature weight
-//! w, the Jacobian determinant J, the normal n of a face and the sponge's damping c over the P speed, they are
+//! Let u be the forward and l the adjoint displacement at the same time, and let w be the quadrature weight of a
+//! point, J the Jacobian determinant there, n the normal of a face, and c the damping of the sponge over the P speed.
+//! The derivatives are
 //!
 //! | with respect to | derivative |
 //! | --- | --- |
@@ -27,11 +28,11 @@
 //! | admittances of its absorbing faces | `area D2 chi D1 psi` |
 //! | one over its P impedance in the sponge | `w J c D2 chi D1 psi` |
 //!
-//! summed over steps, with `D1` of l and of psi in the order of the adjoint run, backwards in time, and with r and R
-//! the contributions of memory variables to the adjoint stress divided by the unrelaxed moduli. The time derivatives
-//! have been moved to the adjoint wavefield by summation by parts, so that only the displacement of the forward
-//! wavefield is kept, and `D2 chi` of fluids. Records of velocity and acceleration are `D1 u` and `D2 u`; their
-//! transposes act on the adjoint sources, and the run has one more step, because a central difference needs the
+//! They are summed over steps. `D1` of l and of psi is taken in the order of the adjoint run, backwards in time, and r
+//! and R are the contributions of memory variables to the adjoint stress divided by the unrelaxed moduli. The time
+//! derivatives have been moved to the adjoint wavefield by summation by parts, so that only the displacement of the
+//! forward wavefield and, in fluids, `D2 chi` are kept. Records of velocity and acceleration are `D1 u` and `D2 u`;
+//! their transposes act on the adjoint sources, and the run has one more step, because a central difference needs the
 //! following step.
 //!
 //! Perfectly matched layers filter derivatives across them, and the forces of the stresses across them. These are
@@ -76,7 +77,7 @@ use sources::Probes;
 pub use sources::SourceGradient;
 pub use unsupported::{Unsupported, unsupported};
 
-/// Steps whose products are summed in single precision before they are added to sums in double precision.
+/// Number of steps whose products are summed in single precision before they are added to sums in double precision.
 pub(super) const TOGETHER: usize = 32;
 
 /// Products per point of a solid and of a fluid, as listed in `correlate.rs`.
@@ -103,7 +104,7 @@ impl Widths {
 /// The forward and the adjoint run of one shot, for the gradient of a misfit of its records.
 pub struct Adjoint<const D: usize, M = Processors<D>> {
     parameters: Parameters,
-    /// Number of steps of the shot, numbers of a record, and number of elements.
+    /// Number of steps of the shot. The next fields are the number of values in a record and the number of elements.
     nt: usize,
     values: usize,
     elements: usize,
@@ -169,8 +170,8 @@ impl<const D: usize> Adjoint<D> {
     /// Prepares a shot over solids and fluids on processors, for derivatives with respect to these parameters.
     ///
     /// # Errors
-    /// Returns an error for set-ups that [`unsupported`] names, without receivers, and for a source or receiver
-    /// outside the mesh.
+    /// Returns an error for a set-up for which [`unsupported`] returns a reason, for a shot without receivers, and for
+    /// a source or receiver outside the mesh.
     pub fn new(cpu: Cpu, setup: &Setup<D>, shot: &Shot<D>, parameters: Parameters) -> Result<Self, Error> {
         Self::on(setup, shot, parameters, |faces, widths| {
             Processors::new(cpu, setup, shot, (faces.to_vec(), widths))
@@ -225,12 +226,12 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         self.machine.sizes()
     }
 
-    /// Bytes of the other memory of the machine: the engine, the adjoint wavefield, sums.
+    /// Bytes of the other memory of the machine: the engine, the adjoint wavefield and the sums.
     pub fn machine_bytes(&self) -> usize {
         self.machine.bytes()
     }
 
-    /// Bytes of host memory, if the machine has memory of its own: sources of the adjoint run, and the gradient at
+    /// Bytes of host memory if the machine has separate memory: the sources of the adjoint run, and the gradient at
     /// all points.
     pub fn host_bytes(&self) -> usize {
         let points = self.elements * self.table.points();
@@ -423,9 +424,9 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
 }
 
 /// The factor of the adjoint sources, from the largest of them and the largest displacement (m) or pressure (Pa) of
-/// the forward run: with it, their product becomes `wanted`. A force of 1 N moves a point 100 m away in rock by
-/// some 1e-14 m, and the displacements of both runs should have a product near one; for sources of 1 Pa in fluids
-/// the products are then 1e-4 to 1e4 there, and 1e-16 in rock.
+/// the forward run: it makes the product of these two equal to `wanted`. A force of 1 N moves a point 100 m away in
+/// rock by some 1e-14 m, and the displacements of both runs should have a product near one; for sources of 1 Pa in
+/// fluids the products are then 1e-4 to 1e4 there, and 1e-16 in rock.
 fn scale(strongest: f64, largest: f64, wanted: f64) -> f64 {
     let wanted = wanted / (strongest * largest);
     // Sources stay below 1e30, far below the largest float.
@@ -484,13 +485,13 @@ mod tests {
 
     #[test]
     fn adjoint_sources_are_scaled_by_powers_of_two_below_the_largest_number() {
-        // Displacements of 1e-14 m: the product of source and displacement becomes one.
+        // For displacements of 1e-14 m, the product of source and displacement becomes one.
         for (strongest, largest) in [(1.0, 1e-14), (3e-9, 2e-5), (7e12, 0.3)] {
             let product = scale(strongest, largest, 1.0) * strongest * largest;
             assert!((0.7..1.42).contains(&product), "{product}");
         }
         assert_eq!(scale(1.0, 1e-14, 1.0).log2().fract(), 0.0);
-        // If hardly any or no motion was found.
+        // Here hardly any or no motion was found.
         for largest in [1e-35, 0.0] {
             let source = 1e3 * scale(1e3, largest, 1e14);
             assert!((7e29..1.42e30).contains(&source), "{source:e}");

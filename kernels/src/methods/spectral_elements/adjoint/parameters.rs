@@ -6,8 +6,8 @@ use super::super::media::{Contents, Loss, LossSlopes, moduli};
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 
-/// The parameters by which a gradient is taken, or that a linearised run perturbs. Each is varied while the others of
-/// its set are constant.
+/// The parameters with respect to which a gradient is computed, or which a linearised run perturbs. Each is varied
+/// while the others of its set are constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parameters {
     /// P speed (m/s), S speed (m/s), density (kg/m3).
@@ -112,7 +112,7 @@ pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3])
     if on_a_grid {
         let [bulk, shear] = means::<D>();
         for k in 0..21 {
-            // rho vp = sqrt(rho P) with the modulus P, and the same of S.
+            // rho vp = sqrt(rho P) with the P-wave modulus P, and likewise for S.
             slopes[0][k] = (bulk[k] + 4.0 / 3.0 * shear[k]) / (2.0 * vp);
             slopes[1][k] = shear[k] / (2.0 * vs);
         }
@@ -175,7 +175,7 @@ pub(super) struct LossChain {
 }
 
 impl LossChain {
-    /// For a point with these speeds; `None` if its loss is that of its region.
+    /// The dependence at a point with these speeds; `None` if its loss is that of its region.
     pub(super) fn of(loss: Option<&Loss>, [vp, vs, _]: [f64; 3]) -> Option<Self> {
         let loss = loss?;
         Some(Self {
@@ -276,7 +276,7 @@ mod tests {
                 "{D}-D {k}"
             );
         }
-        // A rock: 21 constants followed by the density.
+        // The numbers of a rock are 21 constants followed by the density.
         let mut rock = vec![0.0; 22];
         for (at, c) in [(0, 9.0), (1, 3.0), (2, 2.5), (6, 9.5), (7, 2.8), (11, 8.0)] {
             rock[at] = c;

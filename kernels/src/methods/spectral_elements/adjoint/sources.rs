@@ -1,9 +1,9 @@
 //! The derivatives of a misfit with respect to the sources of a shot: their strengths, positions and source time
 //! functions.
 //!
-//! The adjoint wavefield l is the derivative of the misfit with respect to the forces of every step. So for a source
-//! with the weights w and the time function h, the derivative with respect to any quantity that changes the weights by
-//! dw is `sum_n h_n (dw . l_n)`, and the derivative with respect to sample n of the time function is `w . l_n`. In a
+//! The adjoint wavefield l is the derivative of the misfit with respect to the forces of every step. For a source with
+//! the weights w and the time function h, the derivative with respect to any quantity that changes the weights by dw
+//! is `sum_n h_n (dw . l_n)`, and the derivative with respect to sample n of the time function is `w . l_n`. In a
 //! fluid, minus the second difference of the adjoint potential takes the place of l. Derivatives of the weights with
 //! respect to the position are central differences in double precision, within the element of the source.
 
@@ -47,7 +47,7 @@ pub(super) struct Probes<const D: usize> {
     histories: Vec<Vec<f64>>,
 }
 
-/// Step of the central differences, as a share of the element's extent.
+/// Step of the central differences, as a fraction of the element's extent.
 const APART: f64 = 1e-4;
 
 /// Unit strengths, one for each component.

@@ -129,7 +129,7 @@ pub(super) struct Kept<const D: usize> {
 }
 
 impl<const D: usize> Kept<D> {
-    /// Copies the present fields of an engine.
+    /// Copies the current fields of an engine.
     pub(super) fn take(&mut self, engine: &Engine<D>) {
         self.displacement.clone_from(&engine.displacement);
         if let Some(fluid) = &engine.fluid {

@@ -26,7 +26,8 @@ impl fmt::Display for Unsupported {
                 "region {region} has a table of constants, which has no derivative with respect to speeds, impedances or Lame's constants"
             ),
             Self::RowSums => {
-                f.write_str("row sums of the damping of absorbing faces in the mass have no exact adjoint")
+                f.write_str("the mass contains row sums of the damping of absorbing faces, which have no \
+                exact adjoint")
             }
             Self::Quantity(quantity) => write!(
                 f,

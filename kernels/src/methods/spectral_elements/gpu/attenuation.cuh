@@ -1,5 +1,6 @@
-// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all mechanisms,
-// or with COARSE a single one, strengthened such that its mean over the element is that of all mechanisms.
+// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all
+// mechanisms, or with COARSE a single one that is strengthened such that its mean over the element is that of all
+// mechanisms.
 
 #define MECHANISMS 3
 #define LOSS_NUMBERS (5 * MECHANISMS)
@@ -36,7 +37,7 @@ INLINE void take_kept(const struct Relaxing *r, int level, REAL kept[VARIABLES])
     UNROLL for (int v = 0; v < VARIABLES; v += VEC) load(r->memory + v * POINTS + level * SHEET * VEC, kept + v);
 }
 
-// The present sum of the mechanisms of a slot of a point; the kept values are advanced with the strain. With ADVANCED
+// The current sum of the mechanisms of a slot of a point; the kept values are advanced with the strain. With ADVANCED
 // they have been advanced with this strain, and stay unchanged.
 INLINE REAL relax(REAL kept[KEPT], const REAL *loss, int is_trace, REAL strain) {
     const REAL *now = loss + (is_trace ? 3 : 1) * MECHANISMS, *next = now + MECHANISMS;

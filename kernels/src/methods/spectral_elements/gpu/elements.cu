@@ -9,9 +9,9 @@
 // per point, component and direction compared with points that read their lines themselves, and these reads are what
 // saturates the first-level cache (RESULTS-ELEMENTS.md).
 //
-// Otherwise the threads share one sheet of the field after the other and read the lines through their points from it:
-// for attenuation, which is bound by device memory, and for elements of many points, whose field is too large for
-// shared memory.
+// Otherwise the threads share one sheet of the field after the other and read the lines through their points from it.
+// This is used for attenuation, which is bound by device memory, and for elements of many points, whose field is too
+// large for shared memory.
 //
 // The interior points of an element belong to no other element: their step is completed and the next one begun here
 // (inside.cuh), because the kernel of the other points (nodes.cu) is the one bound by memory.
@@ -19,8 +19,8 @@
 // Minimum memory traffic in bytes of an element of degree 4 in 3-D, which reads the fields of 64.75 points that no
 // other element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1500 of
 // forces; for the 27 interior points 324 of forces, 108 of masses and 972 of displacements and velocities: 4265
-// (AT_ONCE: 648 of forces less). With attenuation 453 of accelerations and 18000 of memory variables more. Constants
-// of every point are 1000 (21 of them: 10500), with attenuation 1000 more.
+// (AT_ONCE: 648 of forces less). Attenuation adds 453 of accelerations and 18000 of memory variables. Constants of
+// every point add 1000 (21 of them: 10500), and with attenuation another 1000.
 //
 // With memory variables the threads need many registers and are bound by memory: slopes of the polynomials come from
 // shared memory instead of registers, memory variables are prefetched when a block begins, and those of a level are

@@ -19,8 +19,8 @@
 // Voigt's index of two axes: xx, yy, zz, yz, zx, xy; in 2-D xx, zz, zx.
 #define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
 #define METRIC_NUMBERS (NDIM * NDIM + 1)
-// With all mechanisms at a point, memory variables are driven by a displacement that the previous step predicted,
-// with a single mechanism by the one of this step.
+// With all mechanisms at a point, memory variables are driven by the displacement that the previous step predicted;
+// with a single mechanism they are driven by that of this step.
 #define PREDICTED (LOSS && !COARSE)
 // Constants of every point are staged in shared memory, prefetched two levels ahead.
 #define STAGED (LAW == 1 && VARIES && LINES && !LOSS)
@@ -70,8 +70,8 @@ struct Elements {
     REAL *field;           // displacement or potential, [point][component]
     REAL *velocity;        // of solids
     const REAL *acceleration;  // of the previous step; PREDICTED only
-    // SCATTERED, which ends no step: relative perturbations of the losses, [element][mean, deviator][point]. One
-    // more pointer would cost the kernel of attenuation its last registers.
+    // inverse_mass: with SCATTERED, which ends no step, relative perturbations of the losses, [element][mean,
+    // deviator][point]. One more pointer would exceed the registers of the kernel of attenuation.
     const REAL *inverse_mass;
     REAL *forces;          // [element][point][component]
     const int *points;     // [element][point]

@@ -98,8 +98,8 @@ KERNEL(inertia)(const struct Inertia a) {
     }
 }
 
-// Perturbed dampings of absorbing faces: those at one point of an element are one matrix, so no two threads add to one
-// force.
+// Perturbed dampings of absorbing faces. Those at one point of an element form one matrix, so no two threads add to
+// the same force.
 struct FaceForces {
     REAL *forces;
     const int *place;     // index among the points of elements

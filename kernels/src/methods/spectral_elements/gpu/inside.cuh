@@ -1,5 +1,5 @@
-// The interior points of an element, which belong to no other element: the second half of a step and the first half
-// of the next. Both are normally done when the next step is launched. With AT_ONCE they follow as soon as the forces
+// The interior points of an element, which belong to no other element: the second half of a step and the first half of
+// the next step. Both are normally done when the next step is launched. With AT_ONCE they follow as soon as the forces
 // are known, which then need not be stored, except where sources add to these forces or receivers read them (held
 // elements), and where the end of the step is read.
 

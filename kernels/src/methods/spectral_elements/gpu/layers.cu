@@ -1,5 +1,5 @@
-// Forces of elements in perfectly matched layers (pml/mod.rs), in place of columns.cu. Derivatives across a layer are
-// filtered, and so are the forces of the stresses across it. In solids the modal filter damps the highest-degree
+// Forces of elements in perfectly matched layers (pml/mod.rs); used instead of columns.cu. Derivatives across a layer
+// are filtered, and so are the forces of the stresses across it. In solids the modal filter damps the highest-degree
 // polynomial of the velocity on the lines of points along the layer.
 //
 // TRANSPOSED 1 compiles the transpose, by which the adjoint wavefield is advanced: the field is filtered at its points
@@ -91,7 +91,8 @@ INLINE void forces_of(const struct Damped *a, const struct Spot *s, WIDE first, 
         if (IN_LAYER(c)) stress[i][c] = filter(a, PAIR_OF(first, c), 0, i, s->p, stress[i][c]);
 #endif
     UNROLL for (int i = 0; i < COMPONENTS; i++) out[i] = 0;
-    // First the stresses across each axis of the layers, then all others; for the adjoint wavefield all together.
+    // The stresses across each axis of the layers come first, then all others; for the adjoint wavefield all are taken
+    // together.
     UNROLL for (int group = TRANSPOSED ? NDIM : 0; group <= NDIM; group++) {
         if (group < NDIM ? !IN_LAYER(group) : !TRANSPOSED && AXES == (1 << NDIM) - 1) continue;
         UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < NDIM; b++) {

@@ -76,7 +76,7 @@ impl LayerPlan {
         Ok(plan)
     }
 
-    /// Numbers that it needs on the device.
+    /// Number of values that the plan needs on the device.
     pub fn numbers(&self) -> usize {
         self.pair.len() + self.filters.len() + self.smoothing.len() + self.variables
     }

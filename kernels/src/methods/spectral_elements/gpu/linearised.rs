@@ -52,7 +52,7 @@ pub struct LinearisedRun<A: Accelerator> {
     fluid: Option<FieldChange<A>>,
     /// The sources of the linearised run while the shot uses the subdomain, otherwise those of the shot.
     driving: Driving<A>,
-    /// The acceleration of the previous step, if memory variables follow it.
+    /// The acceleration of the previous step, if memory variables are driven by the strain predicted from it.
     before: Option<A::Memory>,
 }
 
@@ -225,14 +225,14 @@ impl<A: Accelerator> FieldChange<A> {
             args.inverse_mass = self.relative.address();
             args.memory = variables;
             let dims = run.variant.dims(field.listing.runs[run.number].elements.len());
-            // SAFETY: the structure of the kernel; elements and points are those of the tables.
+            // SAFETY: the argument is the structure of the kernel; elements and points are those of the tables.
             unsafe { a.launch(Stream::Main, &run.kernel, dims, &argument(&args))? };
         }
         Ok(())
     }
 
-    /// Adds the forces of the perturbed masses and dampings, which act on the second and the first derivative of the field
-    /// at these addresses.
+    /// Adds the forces of the perturbed masses and dampings, which are proportional to the second and the first
+    /// derivative of the field at these addresses.
     fn add_inertia(
         &self,
         (a, kernels): (&A, &Kernels<A>),
@@ -252,7 +252,7 @@ impl<A: Accelerator> FieldChange<A> {
             count: self.forces as i64,
             components: int(self.components),
         };
-        // SAFETY: the structure of the kernel; the tables have so many numbers.
+        // SAFETY: the argument is the structure of the kernel; the tables have that many numbers.
         unsafe {
             a.launch(
                 Stream::Main,

@@ -79,7 +79,7 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
         }
         None => 0,
     };
-    // Point numbers, forces and places; then three levels, masses, targets and the starts of their places.
+    // An element has point numbers, forces and places, a point three levels, mass, target and the start of its places.
     let of_element = all + all * D + all - inside + shape + relaxing + medium + 1;
     let of_point = 3 * D + 3;
     // Perfectly matched layers have coefficients, masses of the modal filter and memory variables for each of their

@@ -34,7 +34,7 @@ impl<A: Accelerator> FieldMemory<A> {
         unsafe { Staging::default().upload(a, bytemuck::cast_slice(&held), self.held.address()) }
     }
 
-    /// The data of these elements' points that receivers need.
+    /// The indices of these elements' points that receivers need.
     fn told(&self, a: &A, homes: &[usize], per_element: usize) -> Result<Told, Error> {
         let mut staging = Staging::default();
         let mut table = |address: u64, count: usize| -> Result<Vec<i32>, Error> {
@@ -80,7 +80,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             let of = |listing: &Listing| listing.find(element as u32).is_some();
             of(&self.solid.listing) || fluids.is_some_and(of)
         };
-        // The points of its elements are on the device already.
+        // The points of the elements are already on the device.
         let all = receivers(setup, shot, locator, |element| owns(element).then(Vec::new))?;
         self.recording.take(shot, all);
         let read = |listing: &Listing, wet: bool| -> Vec<usize> {

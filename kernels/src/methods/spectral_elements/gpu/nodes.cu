@@ -1,10 +1,10 @@
 // A step at the points that elements share. Memory traffic in bytes of an element of degree 4 in 3-D, for its 37.75
 // such points, or 98 including those of its neighbours: 1176 of forces, 392 of their places, 302 of targets and
-// starts, 151 of masses, 1812 of displacements and velocities: 3833. With attenuation 453 of accelerations more.
+// starts, 151 of masses, 1812 of displacements and velocities: 3833. Attenuation adds 453 of accelerations.
 //
 // The adjoint wavefield completes its steps with kernels that also add its products with the forward wavefield, which
 // moves 453 bytes of the forward field and 302 of sums, and store its field for the products of slopes (products.cu),
-// 453 more.
+// which moves another 453 bytes.
 
 struct Advance {
     struct Solid s;
@@ -142,7 +142,7 @@ struct Predict {
     WIDE count;  // numbers
 };
 
-// Begins the next step; also for potentials.
+// Begins the next step of displacements or of potentials.
 KERNEL(predict)(const struct Predict a) {
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
         const REAL next = FMA(a.half, a.second[k], a.rate[k]);

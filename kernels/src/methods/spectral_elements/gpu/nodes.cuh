@@ -35,7 +35,7 @@ struct Fluid {
 // Sums the contributions of elements to a point.
 INLINE void add_up(const struct Solid *s, int sum, REAL *force) {
     UNROLL for (int c = 0; c < NDIM; c++) force[c] = 0;
-    // Most of these points belong to two elements: both are read at once.
+    // Most of these points belong to two elements, whose contributions are read at once.
     int k = s->starts[sum];
     const int end = s->starts[sum + 1];
     for (; k + 1 < end; k += 2) {

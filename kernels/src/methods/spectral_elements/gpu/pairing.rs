@@ -20,7 +20,7 @@ pub struct Pairing {
 impl Pairing {
     /// The products for the elements of a launch outside of perfectly matched layers.
     pub fn new(elements: Variant, constants: bool) -> Self {
-        // Variants that do not differ in anything that the sums depend on share one kernel.
+        // Variants that differ only in options on which the sums do not depend share one kernel.
         let elements = Variant {
             kind: match elements.kind {
                 Kind::Fluid => Kind::Fluid,

@@ -97,7 +97,7 @@ pub struct DevicePart<const D: usize, A: Accelerator> {
     /// Displacement, velocity, acceleration: `[point][component]`.
     pub(super) levels: [A::Memory; 3],
     pub(super) points: usize,
-    /// Points of an element along an axis, and their total number.
+    /// Number of points of an element along an axis. The next field is their total number.
     along: usize,
     pub(super) per_element: usize,
     pub(super) dt: f64,

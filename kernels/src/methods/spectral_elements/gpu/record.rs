@@ -30,7 +30,7 @@ struct PlaceMemory<A: Accelerator> {
 
 impl<A: Accelerator> PlaceMemory<A> {
     /// Tables for these places, which record `quantity`. If given, `told` returns the indices of dressed points and
-    /// of sums for an element's points. `None` is a place outside the mesh.
+    /// of sums for an element's points. A place that is `None` lies outside the mesh.
     fn new<'a, const D: usize>(
         a: &A,
         (places, quantity): (impl Iterator<Item = Option<&'a Receiver<D>>>, Quantity),

@@ -15,7 +15,7 @@ use crate::{Error, Hint, message};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Elements of a part that one kernel computes.
+/// The elements of a part that one kernel computes.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub part: Part,
@@ -174,7 +174,7 @@ impl Elements {
     }
 }
 
-/// Number of constants of a law for the kernels of a kind.
+/// Number of constants of a law in the kernels of a kind.
 pub fn numbers_of_law<const D: usize>(kind: Kind) -> usize {
     let strains = D * (D + 1) / 2;
     match kind {
@@ -213,7 +213,7 @@ pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
 }
 
 /// Index of a constant of a point among those of its element: tables of constants are stored in groups of four per
-/// point, as far as there are four.
+/// point, and the remaining ones singly.
 pub fn law_at(kind: Kind, (number, numbers): (usize, usize), (point, points): (usize, usize)) -> usize {
     let quads = if kind == Kind::Table { numbers / 4 } else { 0 };
     match number / 4 < quads {
@@ -222,7 +222,7 @@ pub fn law_at(kind: Kind, (number, numbers): (usize, usize), (point, points): (u
     }
 }
 
-/// The length of the constants of an element of so many points in the tables of [`laws_of_points`].
+/// The length of the constants of an element with `points` points in the tables of [`laws_of_points`].
 pub fn stride_of_law<const D: usize>(kind: Kind, points: usize) -> usize {
     let numbers = numbers_of_law::<D>(kind) * points;
     match kind {
@@ -231,8 +231,8 @@ pub fn stride_of_law<const D: usize>(kind: Kind, points: usize) -> usize {
     }
 }
 
-/// Constants of these elements for the kernels of a kind, laid out as in elements.cuh for points with constants of
-/// their own.
+/// Constants of these elements for the kernels of a kind, laid out as in elements.cuh for constants that vary from
+/// point to point.
 pub fn laws_of_points<const D: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,
@@ -388,12 +388,12 @@ pub struct Spots {
     pub place: Vec<i64>,
     /// The start of the sources of each entry; one more than entries.
     pub first: Vec<i32>,
-    /// Time series and weight of each source.
+    /// Time series of each source; the next field holds the weights.
     pub series: Vec<i32>,
     pub weight: Vec<f32>,
     /// `[step][series]`
     pub strength: Vec<f32>,
-    /// Number of time series, and the length of the longest.
+    /// Number of time series; the next field is the length of the longest.
     pub count: usize,
     pub steps: usize,
     /// Number of entries of boundary elements.

@@ -62,7 +62,7 @@ pub struct Variant {
     pub stored: bool,
     /// Attenuation, if there is any, by the distribution of its mechanisms.
     pub loss: Option<Grain>,
-    /// Whether every point has constants of its own; otherwise the regions have.
+    /// Whether constants vary from point to point; otherwise they are those of the regions.
     pub varies: bool,
     /// The axes across which the elements have perfectly matched layers (layers.cu): bit a for axis a.
     pub layers: u8,
@@ -75,7 +75,7 @@ enum Forces {
     OfField,
     /// The forces of the adjoint wavefield in perfectly matched layers.
     Transposed,
-    /// The forces of a perturbation of the medium; true if every point has losses of its own.
+    /// The forces of a perturbation of the medium; true if losses vary from point to point.
     Scattered(bool),
 }
 
@@ -184,7 +184,7 @@ impl Variant {
         }
     }
 
-    /// The launch over so many elements.
+    /// The launch over `elements` elements.
     pub fn dims(&self, elements: usize) -> Dims {
         let block = self.block();
         Dims {
@@ -282,7 +282,7 @@ impl Variant {
             .forces(basis, Forces::Scattered(self.varies))
     }
 
-    /// The variant of a perturbation of this medium, which every point has of its own.
+    /// The variant of a perturbation of this medium, which varies from point to point.
     pub fn changed(&self, constants: bool) -> Self {
         Self {
             kind: match (self.kind, constants) {
@@ -446,7 +446,7 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                             found.extend(kinds.iter().map(pairing));
                         }
                         if degree == 4 {
-                            // Layers across one axis, two, all.
+                            // Layers lie across one axis, two axes or all axes.
                             let all = (1u8 << dimension) - 1;
                             let layers = [2, 3, all][bits % 3].min(all);
                             let variant = Variant { layers, ..variant };

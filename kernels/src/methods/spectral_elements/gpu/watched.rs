@@ -86,7 +86,7 @@ impl<A: Accelerator> FaceMemory<A> {
         unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args)) }
     }
 
-    /// Brings the sums to the host.
+    /// Downloads the sums to the host.
     pub fn fetch(&mut self, a: &A, staging: &mut Staging<A>) -> Result<(), Error> {
         if self.found.is_empty() {
             return Ok(());
@@ -108,7 +108,7 @@ pub struct Watched<A: Accelerator> {
     numbers: A::Memory,
     count: usize,
     values: A::Memory,
-    /// Number of steps that fit, and the steps in the buffer.
+    /// Number of steps that fit into the buffer; the next field holds the buffered steps.
     room: usize,
     steps: Vec<usize>,
 }

@@ -130,7 +130,7 @@ impl<A: Accelerator> Wavefield<A> {
     }
 }
 
-/// Copies a whole memory to another one of its size, in the main stream.
+/// Copies a whole memory to another one of the same size, in the main stream.
 pub fn copy<A: Accelerator>(a: &A, from: &A::Memory, to: &A::Memory) -> Result<(), Error> {
     // SAFETY: both memories have this size and live as long as the run.
     unsafe {

@@ -10,7 +10,8 @@ use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::lanes::{LANES, Lanes, Part, Register};
 
-/// The amplitude that the damping profile, without the shift, leaves of a P wave that crosses a layer twice at normal incidence.
+/// The fraction of the amplitude of a P wave that remains after it has crossed a layer twice at normal incidence, with
+/// the damping profile but without the shift.
 const LEFT: f64 = 1e-9;
 
 /// The frequency shift at the beginning of a layer, divided by the angular frequency at which the wavelength of P is the thickness.
@@ -22,7 +23,7 @@ const SMOOTHING: f64 = 0.12;
 /// Damping and frequency shift of the layers of a run.
 #[derive(Clone, Debug)]
 pub struct Filters<const D: usize> {
-    /// Every layer with the P speed of its profile, m/s.
+    /// Every layer, with the P speed (m/s) on which its profile is based.
     zones: [[Option<(Zone, f64)>; 2]; D],
     profile: Profile,
     dt: f64,
@@ -70,7 +71,8 @@ impl<const D: usize> Filters<D> {
         factor * speed / self.thickness(axis, zone)
     }
 
-    /// The thickness (m) of a layer across an axis, as its profile has it: for SPECFEM3D that of the thicker of the two across the axis.
+    /// The thickness (m) of a layer across an axis on which its profile is based: in the profile of SPECFEM3D that of
+    /// the thicker of the two layers across the axis.
     fn thickness(&self, axis: usize, zone: &Zone) -> f64 {
         let both = self.zones[axis].iter().flatten();
         match self.profile {
@@ -158,8 +160,8 @@ pub struct Damped {
     variables: Vec<Lanes>,
     points: usize,
     components: usize,
-    /// Whether the forces are those of the adjoint wavefield, by the transpose of what filters and derivatives do: the memory variables of
-    /// derivatives are those of stresses then, and those of forces those of the field.
+    /// Whether the forces are those of the adjoint wavefield, computed by the transpose of filters and derivatives.
+    /// Then the stresses are filtered with the memory variables of derivatives, and the field with those of forces.
     pub(in crate::methods::spectral_elements) transposed: bool,
     /// The axes of the cell along which the modal filter acts: bit a for axis a.
     pub(in crate::methods::spectral_elements) lines: u8,
@@ -168,7 +170,8 @@ pub struct Damped {
 }
 
 impl Damped {
-    /// The filters of these elements, at rest, for a field of so many components; `kind` is that of `Pml::kind`.
+    /// The filters of these elements, at rest, for a field with `components` components; `kind` is that of
+    /// `Pml::kind`.
     pub fn new<const D: usize>(
         (setup, filters): (&Setup<D>, &Filters<D>),
         table: &Tabulated<D>,
@@ -214,7 +217,7 @@ impl Damped {
         }
     }
 
-    /// The position of an axis among those of the layers; none where no layer lies across it.
+    /// The position of an axis among those of the layers; `None` if no layer lies across it.
     #[inline(always)]
     fn number(&self, axis: usize) -> Option<usize> {
         (self.axes >> axis & 1 == 1).then(|| (self.axes & ((1 << axis) - 1)).count_ones() as usize)
@@ -252,7 +255,7 @@ impl Damped {
         &self.variables
     }
 
-    /// The memory variables, to be changed for others.
+    /// The memory variables, for replacing them.
     pub fn variables_mut(&mut self) -> &mut Vec<Lanes> {
         &mut self.variables
     }
@@ -265,7 +268,7 @@ impl Damped {
             .for_each(|(out, lanes)| *out = lanes.0[lane]);
     }
 
-    /// Takes over what [`Damped::save`] has copied.
+    /// Restores the variables that [`Damped::save`] has copied.
     pub fn load(&mut self, (number, lane): (usize, usize), numbers: &[f32]) {
         let own = self.variables[number * numbers.len()..].iter_mut();
         own.zip(numbers)
@@ -278,8 +281,8 @@ impl Damped {
     }
 }
 
-/// The elements in layers, either solid or fluid, once for every axis of their layers: the element, and the number of the axis among
-/// these, both rising. A state holds [`numbers`] numbers for each pair.
+/// The elements in layers, either solid or fluid, once for every axis of their layers: the element, and the number of
+/// the axis among these, in ascending order of both. A state holds [`numbers`] numbers for each pair.
 pub fn pairs<const D: usize>(setup: &Setup<D>, is_fluid: bool) -> Vec<(u32, u32)> {
     if setup.pml.is_none() {
         return Vec::new();
@@ -322,7 +325,7 @@ pub(in crate::methods::spectral_elements) fn highest<const N: usize>(
     highest_of(points, weights).map(|all| std::array::from_fn(|p| all[p] as f32))
 }
 
-/// How many memory variables an element has for one axis of its layers.
+/// Number of memory variables of an element for one axis of its layers.
 pub const fn numbers(points: usize, components: usize) -> usize {
     2 * points * components
 }
@@ -331,8 +334,8 @@ pub const fn numbers(points: usize, components: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// What the damping `d` and the shift `alpha` of a filter are by its answer to a wave: 1/s with
-    /// `s = 1 + d/(alpha + i w)`, w the frequency to which the trapezoidal rule maps that of the wave.
+    /// The damping `d` and the shift `alpha` of a filter, from its response to a wave: the response is 1/s with `s = 1
+    /// + d/(alpha + i w)`, where w is the frequency to which the trapezoidal rule maps that of the wave.
     fn measured([now, decay, kept]: [f32; 3], dt: f64) -> [f64; 2] {
         let [now, decay, kept] = [now, decay, kept].map(f64::from);
         // 1/(1/s - 1) = -(alpha + d + i w)/d.
@@ -348,7 +351,8 @@ mod tests {
         [damping, -inverse[0] * damping - damping]
     }
 
-    /// The profile of SPECFEM3D takes depth relative to the thicker layer of an axis, the other profile to each layer.
+    /// In the profile of SPECFEM3D depth is relative to the thicker layer of an axis, in the other profile to each
+    /// layer.
     #[test]
     fn layers_of_two_thicknesses_have_one_profile_or_two() {
         let [low, high] = [[200.0, 0.0], [1000.0, 1300.0]].map(|[begin, end]| Zone { begin, end });
@@ -370,8 +374,8 @@ mod tests {
         }
     }
 
-    /// The profiles of the head of this folder, and that of SPECFEM3D Cartesian 4.1.1, whose NPOWER is 1.2 and whose shifts are
-    /// 0.9, 1 and 1.1 pi f0 across x, y and z.
+    /// The profiles are those described in `mod.rs`, and that of SPECFEM3D Cartesian 4.1.1, whose NPOWER is 1.2 and
+    /// whose shifts are 0.9, 1 and 1.1 pi f0 across x, y and z.
     #[test]
     fn filters_stretch_coordinates_by_their_profiles() {
         let (dt, speed) = (2e-4, 3000.0);
@@ -398,7 +402,7 @@ mod tests {
                 let (left, rise, shift) = match profile {
                     Profile::Strong => (1e-9f64.ln(), 4.0, 0.1 * TAU * speed / 200.0),
                     Profile::Specfem { .. } => {
-                        // R = 0.001 for a linear profile: int (x/L)^1.2 is 1/2.2 and not 1/2.
+                        // R is 0.001 for a linear profile, but the integral of (x/L)^1.2 is 1/2.2 instead of 1/2.
                         let share = [0.9, 1.0, 1.1][axis];
                         (0.001f64.ln() * 2.0 / 2.2, 2f64.powf(1.2), PI * 30.0 * share)
                     }

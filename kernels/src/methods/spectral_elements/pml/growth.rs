@@ -10,13 +10,15 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 use crate::methods::spectral_elements::Setup;
 
-/// Angles between the axis and the plane across it at which waves are examined, exclusive of both.
+/// Number of angles between the axis and the plane across it, exclusive of both, at which waves are examined.
 const ANGLES: usize = 12;
-/// Planes through the axis at which they are examined in 3-D; in 2-D there is one, of which both sides count.
+/// Number of planes through the axis in which they are examined in 3-D; in 2-D there is one, of which both sides are
+/// examined.
 const TURNS: usize = 24;
 
-/// Whether the frequencies of all plane waves of a solid rise with the wave number along an axis (of space), so that none carries its
-/// energy along it against its phase: the necessary condition of Becache, Fauqueux & Joly (2003) for layers across that axis to be stable.
+/// Whether the frequencies of all plane waves of a solid increase with the wave number along an axis (of space), so
+/// that no group velocity along it opposes the phase velocity. This is the necessary condition of Becache, Fauqueux &
+/// Joly (2003) for layers across that axis to be stable.
 fn holds(c: &Voigt, axis: usize, dimension: usize) -> bool {
     let (step, scale) = (1e-4, c[0][0] + c[1][1] + c[2][2]);
     let (others, turns) = match dimension {
@@ -26,7 +28,8 @@ fn holds(c: &Voigt, axis: usize, dimension: usize) -> bool {
     let waves = (1..ANGLES).flat_map(|a| (0..turns).map(move |b| (a, b)));
     waves.into_iter().all(|(a, b)| {
         let (angle, turn) = (a as f64 * PI / 2.0 / ANGLES as f64, b as f64 * TAU / turns as f64);
-        // Density times the squared angular frequencies, largest first, of waves with that wave number along the axis and a little more.
+        // Density times the squared angular frequencies, largest first, of waves whose wave number along the axis is
+        // larger by `more`.
         let squares = |more: f64| {
             let mut k = [0.0; 3];
             k[axis] = angle.cos() + more;
@@ -45,7 +48,7 @@ pub(super) fn growing<const D: usize>(setup: &Setup<D>) -> Option<(usize, usize)
     let of_space = |axis: usize| if D == 2 { 2 * axis } else { axis };
     let grows =
         |c: &Voigt, axes: u8| (0..D).find(|axis| axes >> axis & 1 == 1 && !holds(c, of_space(*axis), D));
-    // Regions of one medium are examined once for each kind of layer.
+    // A region with a single medium is examined once for each kind of layer.
     let mut known = BTreeMap::new();
     let mut varied = Vec::new();
     for element in 0..setup.mesh.len() {
@@ -76,7 +79,7 @@ pub(super) fn growing<const D: usize>(setup: &Setup<D>) -> Option<(usize, usize)
 mod tests {
     use super::*;
 
-    /// c11, c33, c55, c13 in the plane of x and z; along y like x.
+    /// A crystal with c11, c33, c55 and c13 in the plane of x and z, and the same constants along y as along x.
     fn crystal([c11, c33, c55, c13]: [f64; 4]) -> Voigt {
         let mut c = [[0.0; 6]; 6];
         for (i, value) in [c11, c11, c33, c55, c55, c55].into_iter().enumerate() {

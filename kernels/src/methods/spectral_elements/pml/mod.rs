@@ -6,11 +6,12 @@
 //!
 //! `rho u_i'' = sum_j (1/s_j) d/dx_j [ c_ijkl (1/s_l) du_k/dx_l ]`
 //!
-//! need one recursive filter of first order for every derivative across a layer, and one for what the stresses across it contribute
-//! to the force on a point. If the lines of points of an element follow the axes, this is the symmetric weak form with the mass
-//! `s_x s_y s_z rho` (Xie et al. 2014), because the other factors do not change along a line across j. Products of filters, which that form
-//! has along edges and at corners, do not arise. Both filters belong to elements, so that sums over elements, subdomains and contacts
-//! of fluids and solids remain as they are without layers.
+//! need one recursive filter of first order for every derivative across a layer, and one for the contribution of the
+//! stresses across it to the force on a point. If the lines of points of an element follow the axes, this is the
+//! symmetric weak form with the mass `s_x s_y s_z rho` (Xie et al. 2014), because the other factors do not change
+//! along a line across j. Products of filters, which that form has along edges and at corners, are not needed. Both
+//! filters belong to elements, so that sums over elements, subdomains and contacts of fluids and solids are the same
+//! as without layers.
 //!
 //! The filter `y = x/s` is `y = x - psi` with the memory variable `psi' + (alpha + d) psi = d x`, integrated by the trapezoidal rule. This
 //! is 1/s at the frequency to which the rule maps omega. In one dimension, with the same s everywhere, the scheme is stable up to the time step
@@ -23,11 +24,12 @@
 //! in that wavelength they reflected 3e-3 of S and 5e-4 of P at normal incidence. Displacement, in fluids the potential, is zero at the outer end.
 //!
 //! On elements such layers are unstable by themselves: eigenvalues and time stepping of small 2-D meshes with layers of two elements gave
-//! short waves, of S wavelengths of about half an element, that grow by about exp(0.08 vp t/h), h being the length of an element. A modal
-//! filter damps them: the force `-eta T^t M T v` takes energy from the Legendre polynomial of the highest degree on every line of points
-//! along the layer, to which waves that the mesh resolves contribute little. T projects a line of points on that polynomial, M is the
-//! mass, v the velocity, and eta is 0.12 times the largest d of the layers of the element. Where layers across all axes meet there are no such lines. The stable step of
-//! elements in layers is a few percent smaller (`Filters::smaller`). Fluids have no modal filter.
+//! short waves, of S wavelengths of about half an element, that grow by about exp(0.08 vp t/h), where h is the length
+//! of an element. A modal filter damps them: the force `-eta T^t M T v` takes energy from the Legendre polynomial of
+//! the highest degree on every line of points along the layer, to which waves that the mesh resolves contribute
+//! little. T projects a line of points on that polynomial, M is the mass, v the velocity, and eta is 0.12 times the
+//! largest d of the layers of the element. Where layers across all axes meet there are no such lines. The stable step
+//! of elements in layers is a few percent smaller (`Filters::smaller`). Fluids have no modal filter.
 //!
 //! Plates with two free surfaces have physical waves whose group and phase velocities have opposite signs. They grow in layers
 //! (Skelton et al. 2007), and the modal filter is not meant for them.
@@ -46,10 +48,10 @@ use crate::mesh::{Mesh, Place, Side, cell};
 /// Bits of a kind ([`Pml::kind`]) that name axes of space; those above them name axes of the cell.
 pub(super) const AXES: usize = 3;
 
-/// Components of a unit normal below this count as zero.
+/// Components of a unit normal count as zero below this value.
 const FLAT: f64 = 1e-3;
 
-/// Lengths below this count as zero; in thicknesses of a layer.
+/// Lengths below this fraction of a layer's thickness count as zero.
 const NOTHING: f64 = 1e-5;
 
 /// A perfectly matched layer along a side of a mesh.
@@ -57,12 +59,13 @@ const NOTHING: f64 = 1e-5;
 pub struct Zone {
     /// The coordinate at which it begins, on the axis perpendicular to it, m.
     pub begin: f64,
-    /// The coordinate at which it ends and the mesh with it, m.
+    /// The coordinate at which the layer and the mesh end, m.
     pub end: f64,
 }
 
 impl Zone {
-    /// The depth of a coordinate in the layer, as a part of its thickness: 0 at its beginning and in front of it, 1 at its end.
+    /// The depth of a coordinate in the layer as a fraction of its thickness: 0 at its beginning and in front of it, 1
+    /// at its end.
     fn depth(&self, x: f64) -> f64 {
         ((x - self.begin) / (self.end - self.begin)).clamp(0.0, 1.0)
     }
@@ -75,13 +78,14 @@ impl Zone {
 /// The damping profile and the complex frequency shift of layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Profile {
-    /// Quadratic damping that leaves 1e-9 of a P wave, with a shift that follows from the thickness: see the head of this file.
+    /// Quadratic damping that leaves 1e-9 of a P wave, with a shift that follows from the thickness, as described in
+    /// the documentation of this module.
     #[default]
     Strong,
-    /// The profile of SPECFEM3D 4.1, for comparisons: `d = vp ln(1000)/thickness * depth^1.2` with the largest vp in all layers and the
-    /// thickness of the thicker one of the two across an axis, in which depth counts for both, and a shift that falls linearly to zero from
-    /// pi times the frequency, and that times 0.9, 1 and 1.1 along x, y and z. As there, rock in the layers has no attenuation: it keeps its
-    /// unrelaxed moduli.
+    /// The profile of SPECFEM3D 4.1, for comparisons: `d = vp ln(1000)/thickness * depth^1.2` with the largest vp in
+    /// all layers and the thickness of the thicker one of the two layers across an axis, relative to which the depths
+    /// in both are measured. The shift falls linearly to zero from pi times the frequency times 0.9, 1 and 1.1 along
+    /// x, y and z. As in SPECFEM3D, rock in the layers has no attenuation: it keeps its unrelaxed moduli.
     Specfem {
         /// The dominant frequency of the source, Hz.
         frequency: f64,
@@ -93,7 +97,7 @@ pub enum Profile {
 pub struct Pml<const D: usize> {
     /// The layers at the low and at the high end of every axis.
     pub zones: [[Option<Zone>; 2]; D],
-    /// The damping profile of all of them.
+    /// The damping profile of all layers.
     pub profile: Profile,
 }
 
@@ -101,7 +105,8 @@ impl<const D: usize> Pml<D> {
     /// Layers of this thickness (m) inside a mesh, along its absorbing faces.
     ///
     /// # Errors
-    /// If no face absorbs, if an absorbing face does not lie at the end of the mesh on an axis, or if layers meet.
+    /// Returns an error if no face absorbs, if an absorbing face does not lie at the end of the mesh on an axis, or if
+    /// layers meet.
     pub fn along_sides(mesh: &Mesh<D>, thickness: f64) -> Result<Self, Error> {
         let bounds = bounds(mesh);
         let mut zones = [[None; 2]; D];
@@ -123,7 +128,9 @@ impl<const D: usize> Pml<D> {
                 .find(|end| at_end(*end));
             let Some((axis, high)) = found else {
                 return Err(Error::setup(format!(
-                    "perfectly matched layers need flat sides that are perpendicular to an axis, but the absorbing face of element {} around {} lies at no end of the mesh: flatten that side, let it not absorb, or use a sponge",
+                    "perfectly matched layers need flat sides that are perpendicular to an axis, but the \
+                    absorbing face of element {} around {} lies at no end of the mesh: flatten that side, \
+                    do not let it absorb, or use a sponge",
                     side.element,
                     Place::from(mesh.face_centre(*side))
                 )));
@@ -142,13 +149,13 @@ impl<const D: usize> Pml<D> {
     /// The layers that a list of elements describes, with the axes across which each element absorbs: bit a for axis a.
     ///
     /// # Errors
-    /// If the elements do not make up layers of constant thickness along whole sides of the mesh.
+    /// Returns an error if the elements do not make up layers of constant thickness along whole sides of the mesh.
     pub fn of_elements(mesh: &Mesh<D>, flags: &[(usize, u8)]) -> Result<Self, Error> {
         let bounds = bounds(mesh);
         let mut given = vec![0u8; mesh.len()];
         flags.iter().for_each(|(element, axes)| given[*element] = *axes);
         let is_in = |element: usize, axis: usize| given[element] >> axis & 1 == 1;
-        // Across every axis the layers lie on both sides of the elements that are in none.
+        // On every axis, the layers lie before and after the elements that are in no layer.
         let zones = std::array::from_fn(|axis| {
             let ends = [f64::INFINITY, f64::NEG_INFINITY];
             let outside = (0..mesh.len()).filter(|element| !is_in(*element, axis));
@@ -224,7 +231,7 @@ impl<const D: usize> Pml<D> {
         axes
     }
 
-    /// Elements of a mesh that lie in layers.
+    /// Number of elements of a mesh that lie in layers.
     pub fn elements(&self, mesh: &Mesh<D>) -> usize {
         let in_layer = |element: &usize| self.axes(&mesh.coordinates(*element)) != 0;
         (0..mesh.len()).filter(in_layer).count()
@@ -251,8 +258,9 @@ impl<const D: usize> Pml<D> {
         lines
     }
 
-    /// A number that is the same for elements which one kernel can treat together: the axes across which an element lies in layers, and
-    /// above these [`AXES`] bits the axes of its cell along which the modal filter acts; 0 outside of layers.
+    /// A number that is the same for elements that one kernel can compute together: the axes across which an element
+    /// lies in layers, and above these [`AXES`] bits the axes of its cell along which the modal filter acts; 0 outside
+    /// of layers.
     pub(super) fn kind(&self, nodes: &[[f64; D]]) -> u8 {
         match self.axes(nodes) {
             0 => 0,
@@ -288,17 +296,18 @@ fn axis_name<const D: usize>(axis: usize) -> &'static str {
     if axis == D - 1 { "z" } else { ["x", "y"][axis] }
 }
 
-/// Checks for what layers cannot contain: sources, and contacts of fluids and solids or absorbing faces that are not perpendicular to
-/// the layer.
+/// Checks that layers contain no sources, and no contacts of fluids and solids or absorbing faces that are not
+/// perpendicular to the layer.
 ///
-/// # Errors
-/// The first of these, with its coordinates.
+/// # Errors Returns an error for the first of these, with its coordinates.
 pub(super) fn check<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     let Some(pml) = setup.pml else { return Ok(()) };
     check_sources(setup)?;
     if let Some((element, axis)) = growth::growing(setup) {
         return Err(Error::setup(format!(
-            "waves would grow in the perfectly matched layer across {} in the anisotropic solid of element {element} around {}, where some carry their energy against their phase (Becache et al. 2003): take a sponge",
+            "waves would grow in the perfectly matched layer across {} in the anisotropic solid of \
+            element {element} around {}, where the group velocity of some waves opposes their phase \
+            velocity (Becache et al. 2003): use a sponge",
             axis_name::<D>(axis),
             Place::from(setup.mesh.centre(element))
         )));
@@ -349,8 +358,7 @@ pub(super) fn check<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
 
 /// Checks that no source lies in a layer.
 ///
-/// # Errors
-/// The first source that does, with its coordinates.
+/// # Errors Returns an error for the first source that does, with its coordinates.
 pub(super) fn check_sources<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     let Some(pml) = setup.pml else { return Ok(()) };
     match (1..).zip(setup.sources).find(|(_, source)| pml.holds(source.at)) {
@@ -362,7 +370,8 @@ pub(super) fn check_sources<const D: usize>(setup: &Setup<D>) -> Result<(), Erro
     }
 }
 
-/// The points of a subdomain at the outer end of layers, which are fixed: rising, without repetition, of solids and fluids.
+/// The points of a subdomain at the outer end of layers, which are fixed, in solids and fluids; in ascending order and
+/// without repetition.
 pub(super) fn fixed_points<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,

@@ -22,7 +22,7 @@ pub struct Core {
     region: [Range<usize>; 3],
     /// The cells whose velocities are reconstructed.
     core: [Range<usize>; 3],
-    /// Cells along z that have velocities, images included.
+    /// Cells along z that have velocities, including images.
     z: Range<usize>,
     /// For each row of the grid, the index of its values in the boundary of a component.
     starts: Vec<usize>,
@@ -80,7 +80,7 @@ impl Core {
         &self.region
     }
 
-    /// Number of velocities that are kept of a step.
+    /// Number of velocities of a step that are kept.
     pub fn numbers(&self, ndim: usize) -> usize {
         ndim * self.len
     }
@@ -172,7 +172,7 @@ impl<T: Number> Backwards<T> {
         (program.stresses() + 2 * program.ndim()) * program.rows.len * size_of::<T>()
     }
 
-    /// Starts from the present state of a forward wavefield.
+    /// Starts from the current state of a forward wavefield.
     pub fn begin(&mut self, program: &Discrete<T>, waves: &Waves<T>) {
         let len = program.rows.len;
         let cpu = &program.setup.cpu;

@@ -122,7 +122,7 @@ impl<T: Number> Rows<T> {
     }
 }
 
-/// A slice that the threads of a sweep share, each of which writes rows of its own.
+/// A slice that the threads of a sweep share. Each of them writes different rows.
 pub struct Shared<'a, T> {
     start: *mut T,
     len: usize,

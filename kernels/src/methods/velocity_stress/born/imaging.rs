@@ -1,8 +1,9 @@
 //! Images of several kinds, with space lags.
 //!
-//! An image sums over the time steps the products of a field of the shot (the source wavefield) and a field of the
-//! data, which run backward in time, at the same point or (Sava and Fomel 2006) displaced by a lag `h` to either side:
-//! `I(x, h) = sum a(x - h) b(x + h)`. Fields of the shot are recorded in the forward run. The fields are, by [`Kind`]:
+//! An image is the sum over time steps of the products of a field of the shot (the source wavefield) and a field of
+//! the data, which are propagated backward in time, at the same point or (Sava and Fomel 2006) displaced by a lag `h`
+//! to either side: `I(x, h) = sum a(x - h) b(x + h)`. Fields of the shot are recorded in the forward run. The fields
+//! are, by [`Kind`]:
 //!
 //! - PP: the pressures (Claerbout 1971). In an isotropic medium the sum of the normal stresses contains P waves only.
 //!   The recorded velocities give its rates `e_k` in the shot, so the correlation is summed by parts: `sum_n p_n q_n
@@ -51,7 +52,7 @@ pub type Half = [bool; 3];
 struct Sums<T> {
     kind: Kind,
     halves: Vec<Half>,
-    /// `[lag][field]`, a field each.
+    /// `[lag][field]`, where each entry is a field.
     images: Vec<Vec<Vec<T>>>,
     /// `[field]`
     light: Vec<Vec<T>>,
@@ -81,7 +82,7 @@ pub struct Imaging<T> {
     later: Vec<T>,
     /// The PP image without lags, which the sweeps of the adjoint add to.
     plain: Vec<T>,
-    /// The same sum with half of the present step, for images with lags.
+    /// The same sum with half of the current step, for images with lags.
     middle: Vec<T>,
     next: Next<T>,
 }

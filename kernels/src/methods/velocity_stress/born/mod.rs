@@ -1,15 +1,15 @@
 //! Linearised velocity-stress modelling: the change of the data by a small perturbation of the medium (the Born
 //! approximation), and its exact adjoint.
 //!
-//! The operator is the derivative of the discrete program of [`super::Simulation`] by the medium, step by step,
-//! rather than a discretisation of the linearised wave equation: it includes averages of the medium, absorbing frame,
-//! free surface, attenuation, sources and receivers. Its adjoint is the transpose of the same steps in reverse order.
-//! On processors the steps are those of a simulation: [`forward`] runs and records them, [`adjoint`] sweeps back
-//! through them by the formulas of [`adjoint_rows`], [`reverse`] reverses a whole run, and [`coefficients`] maps the
-//! medium to its coefficients and back. [`imaging`] correlates the forward and the adjoint wavefield. [`gpu`] has the
-//! same steps for accelerators.
+//! The operator is the derivative of the discrete program of [`super::Simulation`] with respect to the medium, step by
+//! step, rather than a discretisation of the linearised wave equation: it includes averages of the medium, absorbing
+//! frame, free surface, attenuation, sources and receivers. Its adjoint is the transpose of the same steps in reverse
+//! order. On processors the steps are those of a simulation: [`forward`] runs and records them, [`adjoint`] sweeps
+//! back through them by the formulas of [`adjoint_rows`], [`reverse`] reverses a whole run, and [`coefficients`] maps
+//! the medium to its coefficients and back. [`imaging`] correlates the forward and the adjoint wavefield. [`gpu`] has
+//! the same steps for accelerators.
 //!
-//! Parameters that are chosen from the medium as a whole are not differentiated: time step, frame, limits.
+//! Parameters that are chosen from the medium as a whole (time step, frame, limits) are not differentiated.
 
 mod adjoint;
 mod adjoint_ending;
@@ -87,17 +87,17 @@ pub struct Born<T: Number> {
     nt: usize,
     jdata: usize,
     jcheck: usize,
-    /// Runs the steps in place of the processors.
+    /// Runs the steps instead of the processors.
     engine: Option<Box<dyn Engine<T>>>,
     /// The use of the memory of the devices.
     placed: Option<Placed>,
     /// Receives those checkpoints that the schedule puts into a store.
     store: Option<Arc<dyn CheckpointStore>>,
-    /// Where the wavefield can be reconstructed backwards, or the reason why it cannot.
+    /// The part of the grid in which the wavefield can be reconstructed backwards, or the reason why there is none.
     core: Arc<Result<Core, &'static str>>,
     /// The largest relative velocity left after a backward reconstruction.
     drift: Cell<Option<f64>>,
-    /// Memory of reversals on processors, kept from the first one on.
+    /// Memory of reversals on processors, which is kept from the first one on.
     memory: RefCell<Option<reverse::Memory<T>>>,
     /// Memory of sums by coefficient that no shot needs any more.
     spare: Spare<T>,
@@ -115,8 +115,8 @@ impl<T: Number> Born<T> {
     }
 
     /// [`Born::new`] on a rank other than rank 0 among those that share the shot, which knows the medium on the
-    /// `prepared` planes of the grid ([`RankPlanes`]): `raw`, allocated for the whole medium, must hold these planes
-    /// and four planes beyond, and may be zero elsewhere.
+    /// `prepared` planes of the grid ([`RankPlanes`]): `raw` is allocated for the whole medium, must hold these planes
+    /// and the four planes beyond them, and may be zero elsewhere.
     ///
     /// # Errors
     /// As for [`Born::new`].
@@ -163,7 +163,7 @@ impl<T: Number> Born<T> {
         })
     }
 
-    /// Another instance of the same shot over the same medium with processors of its own and without an engine; both
+    /// Another instance of the same shot over the same medium, on the processors `cpu` and without an engine; both
     /// share the data of the medium.
     #[must_use]
     pub fn another(&self, cpu: Cpu) -> Self {
@@ -279,8 +279,8 @@ impl<T: Number> Born<T> {
     }
 
     /// The largest velocity in the core at time zero, where the wavefield should be at rest, after backward
-    /// reconstructions with [`CheckpointSchedule::with_boundary_saving`], as a share of the largest velocity of the
-    /// run. `None` before the first such run.
+    /// reconstructions with [`CheckpointSchedule::with_boundary_saving`], relative to the largest velocity of the run.
+    /// `None` before the first such run.
     pub fn drift(&self) -> Option<f64> {
         let engine = self.engine.as_ref();
         self.drift
@@ -488,7 +488,7 @@ impl<T: Number> Born<T> {
     }
 }
 
-/// The first result, which is that of a single shot.
+/// The first result, which is the only one of a single shot.
 fn first<R: Default>(all: Vec<R>) -> R {
     all.into_iter().next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The parameters by which the program is linearised, cell by cell.
+//! The parameters with respect to which the program is linearised, cell by cell.
 //!
 //! With the modulus `M = rho vp^2`, `mu = rho vs^2` and the impedances `ip = rho vp`, `is = rho vs`:
 //! `dM = 2 rho vp dvp + vp^2 drho = dlambda + 2 dmu = 2 vp dip - vp^2 drho`, and likewise for `mu`. A coupling of two

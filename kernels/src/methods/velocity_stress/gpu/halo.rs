@@ -20,7 +20,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.fields_at() + (number * size_of::<T>()) as u64
     }
 
-    /// Recording may read ghosts: it waits until the copies from the neighbours, in the stream of the edges, have
+    /// Recording may read ghosts, so it waits until the copies from the neighbours, in the stream of the edges, have
     /// arrived.
     pub(super) fn await_neighbours(&mut self) -> Result<(), Error> {
         if !self.layout.is_cut() {

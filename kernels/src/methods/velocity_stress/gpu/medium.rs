@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Blocks in flight at once.
 const DEPTH: usize = 2;
-/// Bytes of a block, all arrays together: enough to make the latency of a transfer negligible.
+/// Bytes of a block, summed over all arrays, which are enough to make the latency of a transfer negligible.
 const BLOCK_BYTES: usize = 32 << 20;
 /// Numbers per piece of work of a thread.
 const PIECE: usize = 1 << 14;
@@ -186,7 +186,7 @@ pub struct Upload<'a, T, A: Accelerator> {
 pub(super) struct Densities<T>(HashMap<usize, Vec<T>>);
 
 impl<T: Real> Densities<T> {
-    /// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a cell that a source acts on; NaN if the densities of its
+    /// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a cell on which a source acts; NaN if the densities of its
     /// lines have not been kept.
     pub fn buoyancy(&self, p: &Padded, dt: f64, component: usize, cell: [usize; 3]) -> f64 {
         buoyancy_at((p.ndim(), dt), component, cell, |plane, row, z| {

@@ -184,8 +184,8 @@ impl<T: Real + Default, A: Accelerator> DerefMut for Simulation<T, A> {
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
-    /// Allocates the fields of a shot next to the medium that was sent for it, which is of class `class` or was read
-    /// as a wider one. `tile` overrides the block sizes of the kernels.
+    /// Allocates the fields of a shot on the devices that hold its medium, which is of class `class` or was read as a
+    /// wider one. `tile` overrides the block sizes of the kernels.
     pub fn new(
         shot: &Shot,
         upload: Upload<'_, T, A>,

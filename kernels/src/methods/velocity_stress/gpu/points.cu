@@ -1,6 +1,6 @@
 // Sources, receivers, snapshots, the largest speeds at the surface, and the search for non-finite values.
 
-// Cells that sources act on, each with its sources in order.
+// The cells on which sources act, each with its sources in order.
 struct Inject {
     struct Slab s;
     const WIDE *cell;      // place in the fields

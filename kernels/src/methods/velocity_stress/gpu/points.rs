@@ -31,7 +31,7 @@ fn listed(n: usize, what: &str) -> Result<i32, Error> {
     })
 }
 
-/// The cells that sources act on in one stage.
+/// The cells on which sources act in one stage.
 struct Stage<A: Accelerator> {
     cell: A::Memory,
     first: A::Memory,

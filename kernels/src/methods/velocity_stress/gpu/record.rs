@@ -232,7 +232,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         };
         let bytes = self.layout.own.len() * self.setup.padded.rows() * size_of::<T>();
         let mut host = self.accelerator.pin(bytes)?;
-        // SAFETY: both memories hold that many bytes, and the copy is waited for.
+        // SAFETY: both memories hold that many bytes, and this function waits for the copy.
         unsafe {
             self.accelerator
                 .download(Stream::Main, memory.address(), &mut host, 0, bytes)?;

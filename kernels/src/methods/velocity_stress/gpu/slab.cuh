@@ -30,7 +30,7 @@ struct Slab {
 };
 
 // With SHOTS 1 several shots run side by side, one for each blockIdx.y: the offset of a block's shot in an array that
-// has so many numbers per shot.
+// has `numbers` numbers per shot.
 #if SHOTS
 #define OF_SHOT(numbers) ((WIDE)blockIdx.y * (numbers))
 #else

@@ -65,7 +65,7 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Allocates the memory of a slab next to its part of the medium, for these shots side by side.
+    /// Allocates the memory of a slab, for these shots side by side, on the device that holds its part of the medium.
     pub(super) fn new(
         (setup, shots): (Arc<Setup<T>>, Arc<[Acquisition<T>]>),
         held: Held<A>,
@@ -173,7 +173,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
                 let numbers = bytemuck::cast_slice_mut(&mut host.bytes_mut()[..bytes]);
                 field(number, plane, numbers);
                 let to = self.ghosts_at(number, plane as isize);
-                // SAFETY: the copy covers an own plane of a field and is waited for.
+                // SAFETY: the copy covers an own plane of a field, and the host memory lives until it is done.
                 unsafe { self.accelerator.upload(Stream::Main, &host, 0, to, bytes)? };
                 self.accelerator.finish()?;
             }
@@ -196,7 +196,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let offset = ((line * p.pitch() + z) * size_of::<T>()) as u64;
         let read = |array: u64| -> Result<f64, Error> {
             let mut host = self.accelerator.pin(size_of::<T>())?;
-            // SAFETY: the cell lies in the array; the copy is waited for.
+            // SAFETY: the cell lies in the array, and the function waits for the copy.
             unsafe {
                 self.accelerator
                     .download(Stream::Main, array + offset, &mut host, 0, size_of::<T>())?;
@@ -269,8 +269,8 @@ impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
         let a = self.accelerator.clone();
         if part == Part::Boundary {
             for planes in self.layout.part(part) {
-                // The kernels of the edges read fields that the main stream computed in the previous stage; their
-                // ghosts were waited for on arrival.
+                // The kernels of the edges read fields that the main stream computed in the previous stage; this
+                // stream has already waited for their ghosts.
                 a.wait(Stream::Edges, &self.events.main)?;
                 self.enqueue(Stream::Edges, stage, &planes, step)?;
                 a.record(Stream::Edges, &self.events.edges)?;

@@ -165,7 +165,7 @@ pub fn all(double: bool) -> Vec<Source> {
                     ndim,
                     half,
                     isotropic,
-                    // One order suffices.
+                    // One order suffices here.
                     shears_in_place: half == 2 && mechanisms < 2,
                     edge,
                     mechanisms,

@@ -64,11 +64,10 @@ pub fn collect_sums(
     Ok(())
 }
 
-/// Images of every rank, by shot and kind, whose planes are consecutive: rank 0 gets those of all ranks in order, the
-/// others their own. Collective: all ranks must call this.
+/// Images of every rank, by shot and kind, whose planes are consecutive: rank 0 gets those of all ranks in order, the others their own. Collective: all ranks must call this.
 ///
+/// # Errors
 /// Returns an error if a connection fails.
-/// A connection that fails.
 pub fn collect_pictures(
     own: Vec<Vec<Picture<f32>>>,
     ranks: &dyn Communicator,

@@ -1,5 +1,5 @@
-//! Linearised shots on one device, or on several devices, also of several ranks, that share every shot. Each of
-//! several devices has a thread; the results of their parts are combined here.
+//! Linearised shots on one device, or on several devices that share every shot and may belong to several ranks. Each
+//! of several devices has a thread; the results of their parts are combined here.
 
 use super::super::boundary::Core;
 use super::super::engine::{Engine, Residuals, Source, Steps};

@@ -1,7 +1,7 @@
-//! The exchange of ghosts between neighbouring devices of a shot. Each device has a thread of its own, and those of
+//! The exchange of ghosts between neighbouring devices of a shot. Each device has a thread, and the threads of
 //! neighbours synchronise whenever fields are exchanged: planes beside a cut are copied from device to device, after
-//! the kernels that compute them and before the kernels that read them. To the device of another rank they are sent
-//! as a message (`ranks.rs`).
+//! the kernels that compute them and before the kernels that read them. To the device of another rank they are sent as
+//! a message (`ranks.rs`).
 //!
 //! The network of devices in `parallel/` follows the stages of a step with fields at fixed addresses. Here velocities
 //! move from one recorded step to the next, the reverse sweep exchanges different fields from the run, and images add
@@ -265,7 +265,7 @@ impl<A: Accelerator> Links<A> {
         };
         let pieces: Vec<Piece> = all.iter().zip(there).map(piece).collect();
         // SAFETY: these are whole planes of fields on both devices, which live as long as the run; the neighbour has
-        // finished reading its ones, and reads them again only after the event that follows.
+        // finished reading its planes, and reads them again only after the event that follows.
         unsafe {
             match is_reached {
                 true => on.copy_pieces(stream, &pieces)?,
@@ -366,7 +366,7 @@ impl<A: Accelerator> Outer<A> {
 }
 
 impl<A: Accelerator> Device<A> {
-    /// Exchange of `fields` consecutive fields at an address, to the reach of a derivative.
+    /// The exchange of `fields` consecutive fields at an address, with as many planes as a derivative reaches.
     pub fn behind_each_other(&self, address: u64, fields: usize) -> Vec<Travelling> {
         self.of_fields(address, &(0..fields).collect::<Vec<_>>())
     }
@@ -381,12 +381,12 @@ impl<A: Accelerator> Device<A> {
         fields.iter().map(field).collect()
     }
 
-    /// Exchange of the stresses at an address that are differentiated across planes.
+    /// The exchange of those stresses at an address that are differentiated across planes.
     pub fn across(&self, address: u64) -> Vec<Travelling> {
         self.of_fields(address, &self.differentiated)
     }
 
-    /// Exchanges velocities at an address, to the reach of a derivative.
+    /// Exchanges the velocities at an address, with as many planes as a derivative reaches.
     pub fn exchange_velocities(&self, address: u64) -> Result<(), Error> {
         self.exchange(&self.behind_each_other(address, self.sizes.ndim))
     }

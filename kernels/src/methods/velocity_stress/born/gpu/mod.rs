@@ -1,6 +1,6 @@
-//! Linearised modelling on accelerators: the discrete program of [`super`] once more, in single precision. A thread
-//! has two cells along z, which it reads and writes as one vector: the kernels are bound by memory latency, so more
-//! loads should be in flight.
+//! Linearised modelling on accelerators: a second implementation of the discrete program of [`super`], in single
+//! precision. A thread has two cells along z, which it reads and writes as one vector: the kernels are bound by memory
+//! latency, so more loads should be in flight.
 //!
 //! `grid.cuh` declares the data of a run in the kernels; `step.cu` has a step and its linearisation, `back.cu` the
 //! transposed step, `surface.cu` both at a free surface, `points.cu` sources, receivers and their transposes,
@@ -16,13 +16,13 @@
 //! arithmetic of each cell is the same as on a single device. Some of the devices may belong to other ranks
 //! (`ranks.rs`), whose parts of a gradient or an image are sent to rank 0 (`collect.rs`).
 //!
-//! Of a recorded step the velocities are kept, without a copy, since the next step writes elsewhere, and the memory
-//! variables by which the layers stretch their derivatives. This is a third of strains and forces, which the reverse
-//! sweep recomputes from them: the increment of the velocities in a step is buoyancy times force.
+//! A recorded step keeps its velocities, without a copy because the next step writes elsewhere, and the memory
+//! variables by which the layers stretch their derivatives. They take a third of the memory of strains and forces,
+//! which the reverse sweep recomputes from them: the increment of the velocities in a step is buoyancy times force.
 //!
 //! With boundary saving (`bounds.rs`, `backwards.rs`, `boundary_saving.rs`) only the boundary of the velocities is
-//! kept. The interior of an isotropic solid, most of a large grid, then has kernels of its own (`inside.cu`), which
-//! undo a step of the run while they transpose it, with four cells per thread.
+//! kept. The interior of an isotropic solid, most of a large grid, is then computed by separate kernels (`inside.cu`),
+//! which undo a step of the run while they transpose it, with four cells per thread.
 
 mod arguments;
 mod backwards;
@@ -314,7 +314,7 @@ impl<A: Accelerator> OnDevice<A> {
         }
         self.device.look(velocity)?;
         let (a, mut found) = (&*self.device.a, self.flag.borrow_mut());
-        // SAFETY: the flag is in device memory, and the copy is waited for.
+        // SAFETY: the flag is in device memory, and this function waits for the copy.
         unsafe { a.download(Stream::Main, self.device.found(), &mut found, 0, size_of::<i32>())? };
         a.finish()?;
         match found.bytes()[..size_of::<i32>()].iter().all(|&byte| byte == 0) {

@@ -6,7 +6,7 @@
 #define IN_FIELDS(place) ((place) & (((WIDE)1 << SHOT_BITS) - 1))
 #define SHOT_AT(place) ((place) >> SHOT_BITS)
 
-// Cells that sources act on, each with its sources in order.
+// The cells on which sources act, each with its sources in order.
 struct Inject {
     REAL *fields;           // velocities, then stresses
     const WIDE *cell;       // place in the fields

@@ -181,7 +181,7 @@ mod tests {
         // At an end of the grid there is no neighbour; the first three planes are a rim.
         assert_eq!(between([0, 10], [0, 14], [3, 10]), [[3, 3], [3, 8], [8, 10]]);
         assert_eq!(between([10, 20], [6, 20], [4, 11]), [[4, 6], [6, 11], [11, 11]]);
-        // Too thin to have cells that need no neighbour.
+        // These planes are too few to have cells that need no neighbour.
         assert_eq!(between([10, 13], [6, 17], [4, 7]), [[4, 6], [6, 6], [6, 7]]);
     }
 }

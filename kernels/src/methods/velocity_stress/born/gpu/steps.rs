@@ -456,7 +456,7 @@ impl<A: Accelerator> Device<A> {
     }
 }
 
-/// Extends the exchange of fields to the reach of receivers between nodes.
+/// Extends the exchange of fields to as many planes as receivers between nodes read.
 fn widened(mut fields: Vec<Travelling>) -> Vec<Travelling> {
     fields.iter_mut().for_each(|field| field.planes = GHOST);
     fields

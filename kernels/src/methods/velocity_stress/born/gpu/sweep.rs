@@ -31,8 +31,8 @@ pub enum Request<'a, A: Accelerator> {
 pub struct Sweep<'a, A: Accelerator> {
     pub on: &'a OnDevice<A>,
     memory: &'a mut ShotMemory<A>,
-    /// The addresses of the state of the run, of its adjoint, of the adjoint derivatives, and of the sums by
-    /// coefficient.
+    /// The address of the state of the run. The next fields are the addresses of its adjoint, of the adjoint
+    /// derivatives, and of the sums by coefficient.
     pub run: u64,
     pub adjoint: u64,
     pub derivatives: u64,

@@ -28,7 +28,7 @@ impl<A: Accelerator> Transfer<A> {
         for piece in pieces(bytes.len(), self.room()) {
             let (bytes, to) = (&bytes[piece.clone()], to + piece.start as u64);
             self.pinned_mut()[..bytes.len()].copy_from_slice(bytes);
-            // SAFETY: the caller's address has room for the numbers, and the copy is waited for.
+            // SAFETY: the caller's address has room for the numbers, and this function waits for the copy.
             unsafe { a.upload(Stream::Main, &self.pinned, 0, to, bytes.len())? };
             a.finish()?;
         }
@@ -41,7 +41,7 @@ impl<A: Accelerator> Transfer<A> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(to);
         for piece in pieces(bytes.len(), self.room()) {
             let (bytes, from) = (&mut bytes[piece.clone()], from + piece.start as u64);
-            // SAFETY: the caller's address has the numbers, and the copy is waited for.
+            // SAFETY: the caller's address has the numbers, and this function waits for the copy.
             unsafe { a.download(Stream::Main, from, &mut self.pinned, 0, bytes.len())? };
             a.finish()?;
             bytes.copy_from_slice(&self.pinned.bytes()[..bytes.len()]);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 const PRELUDE: &str = include_str!("../../../../device/prelude.cuh");
 const GRID: &str = include_str!("grid.cuh");
 
-/// A kernel, in the order of the sources.
+/// A kernel, in the order of the source files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     Velocities,
@@ -53,8 +53,8 @@ pub(super) fn cells_of(pass: Pass) -> usize {
     }
 }
 
-/// A source: its file, its kernels in the order of [`Pass`], and whether it depends on the order of derivatives, on
-/// attenuation and on a surface.
+/// A source file: its name and text, its kernels in the order of [`Pass`], and whether it depends on the order of
+/// derivatives, on attenuation and on a surface.
 #[derive(Clone, Copy)]
 struct Text {
     file: &'static str,
@@ -71,7 +71,7 @@ struct Text {
     framed: bool,
 }
 
-/// A source whose kernels compute derivatives and read stiffnesses.
+/// A source file whose kernels compute derivatives and read stiffnesses.
 const PLAIN: Text = Text {
     file: "",
     text: "",
@@ -145,7 +145,7 @@ const TEXTS: [Text; 4] = [
     },
 ];
 
-/// The source of images, which other runs do not compile.
+/// The source file of images, which other runs do not compile.
 const IMAGES: Text = Text {
     file: "born/gpu/images.cu",
     text: include_str!("images.cu"),
@@ -163,7 +163,7 @@ const IMAGES: Text = Text {
     ..PLAIN
 };
 
-/// A kernel of boundary saving, in the order of the sources.
+/// A kernel of boundary saving, in the order of the source files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     KeepBoundary,
@@ -202,7 +202,7 @@ const TURNS: [Text; 3] = [
     },
 ];
 
-/// All options for which the sources are specialised.
+/// All options for which the kernel sources are specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// Number of dimensions, 2 or 3.
@@ -237,7 +237,7 @@ impl Variant {
         Source { name, text }
     }
 
-    /// The sources of a run with their kernels; `None` in place of a source that it does not need.
+    /// The kernel sources of a run with their kernels; `None` instead of a source that the run does not need.
     pub fn texts(&self) -> impl Iterator<Item = (Option<Source>, &'static [&'static str])> + '_ {
         TEXTS.iter().map(|text| {
             let wanted = self.surface || !text.surface;
@@ -251,7 +251,8 @@ impl Variant {
         self.isotropic && !self.lossy && !self.surface
     }
 
-    /// The sources of boundary saving, in the order of [`Turn`]; the last one only if the run [`Variant::has_inside`].
+    /// The kernel sources of boundary saving, in the order of [`Turn`]; the last one only if [`Variant::has_inside`]
+    /// is true.
     pub(super) fn turns(&self) -> impl Iterator<Item = (Source, &'static [&'static str])> + '_ {
         let all = TURNS
             .iter()
@@ -259,7 +260,7 @@ impl Variant {
         all.map(|text| (self.source(text), text.kernels))
     }
 
-    /// The source of images with its kernels.
+    /// The kernel source of images with its kernels.
     pub(super) fn images(&self) -> (Source, &'static [&'static str]) {
         (self.source(&IMAGES), IMAGES.kernels)
     }
