@@ -25,10 +25,10 @@ impl fmt::Display for Unsupported {
                 f,
                 "region {region} has a table of constants, which has no derivative with respect to speeds, impedances or Lame's constants"
             ),
-            Self::RowSums => {
-                f.write_str("the mass contains row sums of the damping of absorbing faces, which have no \
-                exact adjoint")
-            }
+            Self::RowSums => f.write_str(
+                "the mass contains row sums of the damping of absorbing faces, which have no \
+                exact adjoint",
+            ),
             Self::Quantity(quantity) => write!(
                 f,
                 "records are of {}, but derivatives are those of displacement, velocity, acceleration or pressure",

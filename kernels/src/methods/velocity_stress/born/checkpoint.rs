@@ -27,7 +27,9 @@ pub type Place<T> = Vec<Vec<T>>;
 impl<T: Number> Born<T> {
     fn in_store(&self, act: impl FnOnce(&dyn CheckpointStore) -> io::Result<()>) -> Result<(), Error> {
         let Some(store) = &self.store else {
-            return Err(Error::setup("the schedule puts checkpoints into a store, but no store is set"));
+            return Err(Error::setup(
+                "the schedule puts checkpoints into a store, but no store is set",
+            ));
         };
         act(&**store)
             .map_err(|error| Error::setup(format!("a checkpoint of the reverse sweep is lost: {error}")))
