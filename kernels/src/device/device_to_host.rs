@@ -28,10 +28,11 @@ pub struct Ring<A: Accelerator> {
     arrived: [A::Event; 2],
     /// Bytes of a record.
     record: usize,
-    /// Number of records that have been written. The next fields are the numbers of those sent to the host and those
-    /// taken.
+    /// Number of records that have been written.
     written: usize,
+    /// Number of records that have been sent to the host.
     sent: usize,
+    /// Number of records that have been taken.
     taken: usize,
 }
 

@@ -13,15 +13,17 @@ use crate::{Error, Hint, message};
 
 /// Receivers and snapshot points in a subdomain's own elements.
 pub(super) struct Recording<const D: usize> {
-    /// The quantity of the receivers; the next field is their total number.
+    /// The quantity of the receivers.
     pub(super) quantity: Quantity,
+    /// The total number of receivers.
     pub(super) count: usize,
     /// The receivers of the subdomain with their numbers, in ascending order.
     pub(super) receivers: Vec<(usize, Receiver<D>)>,
-    /// The quantity of snapshots. The next fields are the ranges of their points in this subdomain, and the points,
-    /// which are `None` outside the mesh.
+    /// The quantity of snapshots.
     pub(super) filmed: Quantity,
+    /// The ranges of the points of snapshots in this subdomain.
     pub(super) film: Vec<Range<usize>>,
+    /// The points of these ranges; `None` outside the mesh.
     pub(super) film_points: Vec<Option<Receiver<D>>>,
     pub(super) pieces: VecDeque<Vec<f32>>,
     /// Global numbers of the points, in ascending order, and the ranges of those that no lower subdomain has.

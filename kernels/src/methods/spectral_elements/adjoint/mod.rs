@@ -14,7 +14,7 @@
 //!
 //! Let u be the forward and l the adjoint displacement at the same time, and let w be the quadrature weight of a
 //! point, J the Jacobian determinant there, n the normal of a face, and c the damping of the sponge over the P speed.
-//! The derivatives are
+//! The derivatives, summed over steps, are
 //!
 //! | with respect to | derivative |
 //! | --- | --- |
@@ -28,12 +28,11 @@
 //! | admittances of its absorbing faces | `area D2 chi D1 psi` |
 //! | one over its P impedance in the sponge | `w J c D2 chi D1 psi` |
 //!
-//! They are summed over steps. `D1` of l and of psi is taken in the order of the adjoint run, backwards in time, and r
-//! and R are the contributions of memory variables to the adjoint stress divided by the unrelaxed moduli. The time
-//! derivatives have been moved to the adjoint wavefield by summation by parts, so that only the displacement of the
-//! forward wavefield and, in fluids, `D2 chi` are kept. Records of velocity and acceleration are `D1 u` and `D2 u`;
-//! their transposes act on the adjoint sources, and the run has one more step, because a central difference needs the
-//! following step.
+//! `D1` of l and of psi is taken in the order of the adjoint run, backwards in time, and r and R are the contributions
+//! of memory variables to the adjoint stress divided by the unrelaxed moduli. The time derivatives have been moved to
+//! the adjoint wavefield by summation by parts, so that only the displacement of the forward wavefield and, in fluids,
+//! `D2 chi` are kept. Records of velocity and acceleration are `D1 u` and `D2 u`; their transposes act on the adjoint
+//! sources, and the run has one more step, because a central difference needs the following step.
 //!
 //! Perfectly matched layers filter derivatives across them, and the forces of the stresses across them. These are
 //! recursive filters in time, each of which acts on one value at one point. The transpose filters the field at the
@@ -104,8 +103,9 @@ impl Widths {
 /// The forward and the adjoint run of one shot, for the gradient of a misfit of its records.
 pub struct Adjoint<const D: usize, M = Processors<D>> {
     parameters: Parameters,
-    /// Number of steps of the shot. The next fields are the number of values in a record and the number of elements.
+    /// Number of steps of the shot.
     nt: usize,
+    /// Number of values in a record.
     values: usize,
     elements: usize,
     table: Tabulated<D>,
@@ -231,8 +231,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         self.machine.bytes()
     }
 
-    /// Bytes of host memory if the machine has separate memory: the sources of the adjoint run, and the gradient at
-    /// all points.
+    /// Bytes of host memory if the machine has separate memory: the adjoint sources, and the gradient at all points.
     pub fn host_bytes(&self) -> usize {
         let points = self.elements * self.table.points();
         let gradients = 2 * points * (self.parameters.count() + 3) * size_of::<f64>();

@@ -93,9 +93,9 @@ pub struct OnDevice<const D: usize, A: Accelerator> {
     pub(super) fluid: Option<ProductMemory<A>>,
     pub(super) faces: FaceMemory<A>,
     pub(super) extent: Extent,
-    /// Number of steps of the wavefield in the subdomain. The next field is the number of records that have not been
-    /// taken.
+    /// Number of steps of the wavefield in the subdomain.
     pub(super) step: usize,
+    /// Number of records that have not been taken.
     pub(super) outstanding: usize,
     pub(super) marks: Vec<Wavefield<A>>,
     pub(super) spare: Vec<Wavefield<A>>,

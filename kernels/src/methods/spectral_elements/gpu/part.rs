@@ -97,8 +97,9 @@ pub struct DevicePart<const D: usize, A: Accelerator> {
     /// Displacement, velocity, acceleration: `[point][component]`.
     pub(super) levels: [A::Memory; 3],
     pub(super) points: usize,
-    /// Number of points of an element along an axis. The next field is their total number.
+    /// Number of points of an element along an axis.
     along: usize,
+    /// Number of points of an element.
     pub(super) per_element: usize,
     pub(super) dt: f64,
     pub(super) standing: Standing,

@@ -388,13 +388,15 @@ pub struct Spots {
     pub place: Vec<i64>,
     /// The start of the sources of each entry; one more than entries.
     pub first: Vec<i32>,
-    /// Time series of each source; the next field holds the weights.
+    /// Time series of each source.
     pub series: Vec<i32>,
+    /// Weight of each source.
     pub weight: Vec<f32>,
     /// `[step][series]`
     pub strength: Vec<f32>,
-    /// Number of time series; the next field is the length of the longest.
+    /// Number of time series.
     pub count: usize,
+    /// Length of the longest time series.
     pub steps: usize,
     /// Number of entries of boundary elements.
     pub boundary: usize,

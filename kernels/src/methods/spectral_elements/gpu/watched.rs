@@ -108,8 +108,9 @@ pub struct Watched<A: Accelerator> {
     numbers: A::Memory,
     count: usize,
     values: A::Memory,
-    /// Number of steps that fit into the buffer; the next field holds the buffered steps.
+    /// Number of steps that fit into the buffer.
     room: usize,
+    /// The steps in the buffer.
     steps: Vec<usize>,
 }
 

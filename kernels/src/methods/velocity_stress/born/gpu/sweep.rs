@@ -31,11 +31,13 @@ pub enum Request<'a, A: Accelerator> {
 pub struct Sweep<'a, A: Accelerator> {
     pub on: &'a OnDevice<A>,
     memory: &'a mut ShotMemory<A>,
-    /// The address of the state of the run. The next fields are the addresses of its adjoint, of the adjoint
-    /// derivatives, and of the sums by coefficient.
+    /// The address of the state of the run.
     pub run: u64,
+    /// The address of the adjoint state.
     pub adjoint: u64,
+    /// The address of the adjoint derivatives.
     pub derivatives: u64,
+    /// The address of the sums by coefficient.
     pub coefficients: u64,
     /// The data of boundary saving, if the schedule asks for it.
     pub boundary_saving: Option<BoundarySaving<A>>,
