@@ -284,7 +284,7 @@ impl Kernel {
             };
             let mut message = [0u8; 512];
             let _alone = self.text.busy.lock().unwrap();
-            // SAFETY: the memory of `stage` has the sizes the job says; the rest is the caller's promise.
+            // SAFETY: the memory of `stage` has the sizes that the job states; the caller promises the rest.
             let code = unsafe { (self.text.launch)(&job, message.as_mut_ptr().cast(), message.len()) };
             let sentence = CStr::from_bytes_until_nul(&message).unwrap_or_default();
             match code {

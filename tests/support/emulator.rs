@@ -249,7 +249,7 @@ impl Accelerator for Emulator {
 
     fn reserve(&self, bytes: usize) -> Result<Lump, Error> {
         let lump = self.allocate(bytes)?;
-        // SAFETY: the lump is that long, and nobody else knows of it.
+        // SAFETY: the lump is that long, and nothing else refers to it yet.
         unsafe { lump.start.write_bytes(POISON, bytes) };
         Ok(lump)
     }

@@ -1,4 +1,4 @@
-//! Replaces records if the environment asks for it: `SPOIL=nan`, `zero`, `empty` or `short`. Functions that measure
+//! Replaces records if the environment requests it: `SPOIL=nan`, `zero`, `empty` or `short`. Functions that measure
 //! errors and those by which tests receive records call this, and `tests/spoil` names the tests that still pass.
 #![allow(dead_code)] // not every file that includes this one uses all of it
 

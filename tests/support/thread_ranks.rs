@@ -252,7 +252,7 @@ impl Channel for Wire {
         let message = self.post.take((peer, me, self.first + piece));
         let span = self.arriving[piece];
         assert_eq!(message.len(), span.bytes, "neighbours agree on sizes");
-        // SAFETY: as above; nobody reads it before this returns.
+        // SAFETY: as above; the memory is not read before this returns.
         unsafe { std::ptr::copy_nonoverlapping(message.as_ptr(), span.address as *mut u8, span.bytes) };
         Ok(Some(piece))
     }

@@ -214,8 +214,8 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Waits until all streams are empty, and returns the error of any work that failed.
     fn finish(&self) -> Result<(), Error>;
 
-    /// Whether every launch is waited for, so that a fault is reported with the launch that caused it. Callers then
-    /// do not replay recorded work, which would hide the launch.
+    /// Whether each launch waits for its kernel, so that a fault is reported with the launch that caused it. Callers
+    /// then do not replay recorded work, which would hide the launch.
     fn is_synchronous(&self) -> bool {
         false
     }

@@ -31,7 +31,7 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// The caches of this machine. `wide` tells whether its registers have 512 bits, which matters only where the
+    /// The caches of this machine. `wide` indicates whether its registers have 512 bits, which matters only where the
     /// operating system does not report the caches.
     pub fn of_this_machine(wide: bool) -> Self {
         static TOLD: OnceLock<Option<Caches>> = OnceLock::new();

@@ -170,7 +170,7 @@ pub(crate) fn flushed(job: impl FnOnce()) {
     unsafe { no_denormals(job) }
 }
 
-/// Zeroed memory in pages of its own, which are large where the operating system supports it: a sweep touches some
+/// Zeroed memory in separate pages, which are large where the operating system supports it: a sweep touches some
 /// hundred rows at once, more than the TLB of a processor covers with small pages.
 pub struct Buffer<T> {
     pages: MmapMut,

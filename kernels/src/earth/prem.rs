@@ -260,7 +260,8 @@ mod tests {
                 inertia += 2.0 / 3.0 * r * r * shell;
             }
         }
-        // The Earth has 5.974e24 kg and 0.3308 M a^2; with crust in place of the ocean the model is 0.04 % heavier.
+        // The Earth has a mass of 5.974e24 kg and a moment of inertia of 0.3308 M a^2; with crust instead of the ocean
+        // the model is 0.04 % heavier.
         assert!((mass / 5.974e24 - 1.0).abs() < 6e-4, "{mass}");
         assert!((inertia / (mass * 6.371e6 * 6.371e6) - 0.3308).abs() < 3e-4);
     }

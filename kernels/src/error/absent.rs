@@ -1,6 +1,6 @@
 //! Reasons why no GPU can be used.
 
-/// The reason why no GPU can be used. The message says what to do if a GPU is to be used.
+/// The reason why no GPU can be used. The message says how to make one usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Absent {
     /// There is no library libcuda.

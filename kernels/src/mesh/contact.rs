@@ -36,7 +36,7 @@ struct Point {
 }
 
 impl Contacts {
-    /// Finds the contacts of a mesh. `is_fluid` tells which elements are fluids, and `masses` returns the
+    /// Finds the contacts of a mesh. `is_fluid` returns whether an element is a fluid, and `masses` returns the
     /// contribution of an element to the mass of each of its points.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,

@@ -20,7 +20,7 @@ pub enum SnapshotWriter {
 }
 
 /// A recorder that passes the records of this rank on. On rank 0 `inner` receives the traces of all ranks. Pieces of
-/// snapshots go where [`SnapshotWriter`] says, and steps to `inner` on every rank.
+/// snapshots are passed to the recorders that [`SnapshotWriter`] specifies, and steps to `inner` on every rank.
 pub struct Gather<'a, T> {
     ranks: &'a dyn Communicator,
     inner: &'a mut dyn Recorder<T>,

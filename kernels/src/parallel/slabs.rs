@@ -123,7 +123,7 @@ impl Cutting {
         self.walk((slab.number, slab.own.clone()), planes, both, edge)
     }
 
-    /// Slab `number` with edges of `edge` planes (at least those that are exchanged). `below` and `above` tell
+    /// Slab `number` with edges of `edge` planes (at least those that are exchanged). `below` and `above` indicate
     /// whether it has neighbours there.
     fn walk(
         &self,

@@ -9,7 +9,7 @@
 //!
 //! Both directions are linear, and each has an exact transpose. A sample of the corrected record depends on what the
 //! steps have recorded up to its time and a little longer: time dispersion spreads a pulse into an Airy function,
-//! whose tail is [`run_on`] steps long. A run therefore takes so many additional steps. The values after them are
+//! whose tail is [`run_on`] steps long. A run therefore takes that many additional steps. The values after them are
 //! arbitrary, and both directions continue a series smoothly there, because a series that ends abruptly contains all
 //! frequencies.
 

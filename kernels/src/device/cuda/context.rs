@@ -21,7 +21,7 @@ pub(super) struct Context {
     device: CUdevice,
     /// The device's name in messages.
     pub(super) name: String,
-    /// Whether each launch is waited for, so that a fault is reported with the launch that caused it.
+    /// Whether each launch waits for its kernel, so that a fault is reported with the launch that caused it.
     pub(super) synchronous: bool,
     /// The action during which a kernel's first fault was reported; later calls only repeat the error number.
     first: OnceLock<String>,

@@ -71,7 +71,7 @@ impl Cuda {
         self.cache.note()
     }
 
-    /// Waits for a launch if `CUDA_SYNC=1` asks for it, except while recording.
+    /// Waits for a launch if `CUDA_SYNC=1` requests that, except while recording.
     #[inline]
     fn started(&self, stream: Stream, doing: impl FnOnce() -> String) -> Result<(), Error> {
         if self.context.synchronous && !self.recording.load(Ordering::Relaxed) {
@@ -168,7 +168,7 @@ impl Accelerator for Cuda {
             .check(code, || format!("copying {bytes} bytes from the host"))
     }
 
-    /// The driver has page-locked memory of its own for such copies; allocating some for each copy took about 1.5 ms
+    /// The driver uses its own page-locked memory for such copies; allocating some for each copy took about 1.5 ms
     /// with an H200.
     unsafe fn put(&self, bytes: &[u8], to: u64) -> Result<(), Error> {
         if bytes.is_empty() {

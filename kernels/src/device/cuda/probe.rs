@@ -141,7 +141,7 @@ fn properties(number: i32) -> Result<Properties, Absent> {
         name: String::from_utf8_lossy(&name[..end]).into_owned(),
         number: number as usize,
         architecture: capability as u32,
-        // Drivers that are older than clusters do not know this attribute.
+        // Drivers that are older than clusters do not support this attribute.
         clusters: attribute(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH).is_ok_and(|can| can == 1),
         signals: attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS).is_ok_and(|can| can == 1),
         multiprocessors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,

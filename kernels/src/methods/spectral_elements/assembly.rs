@@ -235,7 +235,7 @@ impl Homes {
         Self(homes)
     }
 
-    /// Each element as a block of its own.
+    /// Each element as a separate block.
     pub(super) fn in_a_row(elements: &[u32]) -> Self {
         let home = |(k, element): (usize, &u32)| (*element, k as u32, 0);
         let mut homes: Vec<_> = elements.iter().enumerate().map(home).collect();

@@ -13,8 +13,8 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Basis, Material, Mesh, Place};
 
-/// Values of a model in file order: z fastest, then x[, y], then the regions if each has a grid of its own. A plane
-/// with a single number is constant.
+/// Values of a model in file order: z fastest, then x[, y], then the regions if each has a separate grid. A plane with
+/// a single number is constant.
 pub type Plane = Vec<f32>;
 
 /// The data of a model from files. Missing data are taken from the materials of the regions.

@@ -169,7 +169,7 @@ pub struct Plane<'a, T> {
     /// Absorbing layers of the axes.
     pub layers: [Layer<'a, T>; 3],
     pub sponge: Option<Sponge<'a, T>>,
-    /// Prefetch distance in cells, 0 for none: the hardware prefetcher cannot follow so many rows at once.
+    /// Prefetch distance in cells, 0 for none: the hardware prefetcher cannot follow this many rows at once.
     pub ahead: usize,
 }
 

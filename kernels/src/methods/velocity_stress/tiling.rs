@@ -41,7 +41,7 @@ impl Tiling {
     }
 
     /// The tiling of `rows` computed rows by a sweep that has `in_use` rows (fields, medium and neighbours) in use
-    /// for each and numbers of `bytes` bytes: the tile that the user asked for, or else one that suits the caches.
+    /// for each and numbers of `bytes` bytes: the tile that the user has set, or else one that suits the caches.
     pub fn new(p: &Padded, rows: usize, (in_use, bytes): (usize, usize), cpu: &Cpu) -> Self {
         let cache = cpu.caches().share(2, cpu.threads()).unwrap_or(TILE_BYTES);
         let chosen = Self::fitting(p, rows, (in_use, bytes), cache);

@@ -109,7 +109,7 @@ INLINE void along_planes(const struct Cells *u, int component, REAL *out) {
     }
 }
 
-// The cells of a stress thread, relative to the tile: in the tile itself (core), beside it along z, or (3-D) beside
+// The cells of a stress thread, relative to the tile: in the tile itself (core), next to it along z, or (3-D) next to
 // it along rows, in a cluster only on the outer side. Threads that fill the last warp repeat the last cells. With
 // `mixed`, threads for both sides of a row are adjacent in a warp; otherwise all threads of one side follow those of
 // the other.

@@ -5,7 +5,7 @@
 // There are two barriers in shared memory for each buffer b: FULL(b) means that the stress of a plane is in the
 // buffer, and EMPTY(b) that it has been read. Every thread of the block arrives separately: compute-sanitizer supports
 // that, but neither one arrival per warp nor named barriers, and all three are equally fast. One more warp starts the
-// copies of planes of displacement; FULL tells it that the stress warps no longer need a slot of the ring.
+// copies of planes of displacement; FULL also signals to it that the stress warps no longer need a slot of the ring.
 //
 // Stress threads have VEC cells, force threads one. Memory indices are incremented from plane to plane, which takes
 // fewer instructions than computing them anew. Two blocks may share halos (cluster.cuh).

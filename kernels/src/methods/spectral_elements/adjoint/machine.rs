@@ -33,9 +33,9 @@ pub trait Machine<const D: usize>: Sync {
     /// The numbers and the elements of the receivers in fluids.
     fn receivers_in_fluids(&self) -> Vec<(usize, u32)>;
 
-    /// Makes [`Machine::back`] pass on the adjoint wavefield at the points of these elements; the flag tells whether
-    /// an element is a fluid. Values are concatenated by element: for solids the displacement `[point][component]`,
-    /// for fluids the second derivative of the potential.
+    /// Makes [`Machine::back`] pass on the adjoint wavefield at the points of these elements; the flag indicates
+    /// whether an element is a fluid. Values are concatenated by element: for solids the displacement
+    /// `[point][component]`, for fluids the second derivative of the potential.
     fn watch(&mut self, elements: &[(u32, bool)]) -> Result<(), Error>;
 
     /// Sets the forward wavefield to rest, and clears all sums and checkpoints.

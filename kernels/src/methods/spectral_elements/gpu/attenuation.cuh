@@ -95,7 +95,7 @@ INLINE REAL relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES],
             } else {
                 const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
                 lost[v] = relax(kept + slot * KEPT, loss, 0, shear * strain);
-                // The first variable of the trace is stored beside the last one of the deviator.
+                // The first variable of the trace is stored next to the last one of the deviator.
                 put_pairs(memory, kept, slot * KEPT, (slot + 1) * KEPT + (slot == RELAXING - 2));
                 slot++;
                 if (i == k) last += lost[v];

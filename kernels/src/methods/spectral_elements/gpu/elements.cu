@@ -293,7 +293,7 @@ INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS
 #endif
 
 // The fluxes of a point of level k, weighted and transformed to the axes of the cell: those across the march are
-// written to the sheet (with LINES in place of their slopes), the one along it to `along`.
+// written to the sheet (with LINES over their slopes), the one along it to `along`.
 INLINE void flux_at(const struct Place *t, REAL *sheet, int k, REAL weight, REAL inverse[NDIM][NDIM],
                     REAL flux[COMPONENTS][NDIM], REAL along[COMPONENTS]) {
     UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int a = 0; a < NDIM; a++) {

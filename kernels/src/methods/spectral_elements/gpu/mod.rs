@@ -1,11 +1,10 @@
 //! Spectral elements on accelerators: one kernel for the elements of each kind of medium, another for the points. All
 //! code here is generic over [`Accelerator`], so that tests can run it on a processor.
 //!
-//! The contributions of an element to its points are stored in memory of their own until a kernel over the points
-//! sums them, in the order of the global element numbers, so the result does not depend on the order in which
-//! threads, streams or devices work. Velocities are kept half a step behind displacements, so that a step reads and
-//! writes each of them once; the end of a step is computed from them only when it is read, and gives the same bits as
-//! continuing at once.
+//! The contributions of an element to its points are stored separately until a kernel over the points sums them in the
+//! order of the global element numbers, so the result does not depend on the order in which threads, streams or
+//! devices work. Velocities are kept half a step behind displacements, so that a step reads and writes each of them
+//! once; the end of a step is computed from them only when it is read, and gives the same bits as continuing at once.
 //!
 //! | what | file |
 //! | --- | --- |
@@ -79,7 +78,8 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
         }
         None => 0,
     };
-    // An element has point numbers, forces and places, a point three levels, mass, target and the start of its places.
+    // An element has point numbers, forces and places; a point has three levels, a mass, a target and the start of its
+    // places.
     let of_element = all + all * D + all - inside + shape + relaxing + medium + 1;
     let of_point = 3 * D + 3;
     // Perfectly matched layers have coefficients, masses of the modal filter and memory variables for each of their

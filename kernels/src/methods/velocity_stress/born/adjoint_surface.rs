@@ -78,7 +78,7 @@ impl<T: Number> Adjoint<T> {
     }
 
     /// The transpose of the stresses on and above the surface, before the first sweep of a step; `recorded` is the
-    /// surface record of the step, as in [`super::forward::Tape`], and `behind` tells whether a time step follows.
+    /// surface record of the step, as in [`super::forward::Tape`], and `behind` indicates whether a time step follows.
     pub fn stress_images(&mut self, recorded: &[T], behind: bool) {
         let Some((images, horizontal)) = self.surface() else {
             return;

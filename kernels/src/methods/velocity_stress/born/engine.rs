@@ -1,4 +1,4 @@
-//! The interface of devices that run the steps of a linearised shot in place of the processors.
+//! The interface of devices that run the steps of a linearised shot instead of the processors.
 
 use super::program::{Changes, Discrete};
 use super::{Number, Picture, Take, Wanted};
@@ -41,9 +41,8 @@ pub enum Source<'a, T> {
     Residual(Residuals<'a, T>),
 }
 
-/// One or several devices with a program; the shots of a survey may run on threads of their own. Ranks that share a
-/// shot all run it at the same time, and rank 0 gets the result; a single process passes
-/// [`crate::communicator::Alone`].
+/// One or several devices with a program; the shots of a survey may run on separate threads. Ranks that share a shot
+/// all run it at the same time, and rank 0 gets the result; a single process passes [`crate::communicator::Alone`].
 pub trait Engine<T: Number>: Send {
     /// Prepares other shots over the same medium, which run side by side; the program becomes that of the last one.
     ///

@@ -82,7 +82,7 @@ impl<T: Number> Born<T> {
 pub struct RankPlanes {
     /// Planes of the grid that the rank owns: those of all ranks are consecutive.
     pub own: Range<usize>,
-    /// Planes on which the rank must know the medium.
+    /// Planes on which the rank needs the medium.
     pub prepared: Range<usize>,
 }
 

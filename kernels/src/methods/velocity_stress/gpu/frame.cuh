@@ -1,6 +1,6 @@
 // The absorbing frame: stretched derivatives of the layers (boundary/cpml.rs, eqs 6 and 7), with FRAMED 1 in rows and
 // planes of the frame, with FRAMED 0 and LAYERS 1 at the ends of all other rows; or with SPONGE 1 the sponge
-// (boundary/sponge.rs), which has no memory variables and needs no boxes of its own.
+// (boundary/sponge.rs), which has no memory variables and needs no separate boxes.
 
 struct Layer {
     REAL *psi;                 // memory variables [component][plane][row][z] of the axis' frame; null without a layer

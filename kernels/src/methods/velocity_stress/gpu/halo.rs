@@ -1,4 +1,4 @@
-//! The exchange of ghosts: after each stage the planes beside a cut are sent while the interior is computed.
+//! The exchange of ghosts: after each stage the planes next to a cut are sent while the interior is computed.
 
 use super::arguments::field_len;
 use super::slab::DeviceSlab;

@@ -50,7 +50,7 @@ pub fn bytes(
         + OWN
 }
 
-/// Bytes of arrays of these lengths, where large arrays occupy pages of their own and small ones share pages.
+/// Bytes of arrays of these lengths, where large arrays occupy whole pages and small ones share pages.
 fn shared_pages(arrays: impl Iterator<Item = usize>) -> usize {
     let bytes = arrays.map(|numbers| numbers * size_of::<f32>());
     let (small, large): (Vec<usize>, Vec<usize>) = bytes.partition(|&bytes| bytes < PAGE / 2);

@@ -149,7 +149,7 @@ impl<T: Real> Setup<T> {
         }
     }
 
-    /// Whether rows and planes in layers are updated by boxes of their own.
+    /// Whether rows and planes in layers are updated in separate boxes.
     pub fn has_boxes(&self) -> bool {
         !self.bounds.boxes(&(0..self.padded.planes())).1.is_empty()
     }

@@ -16,7 +16,7 @@ const POINTS: &str = include_str!("points.cu");
 pub enum Edge {
     /// No absorber: faces reflect like a rigid wall.
     Rigid,
-    /// Absorbing layers; rows and planes in them are updated by boxes of their own.
+    /// Absorbing layers; rows and planes in them are updated in separate boxes.
     Layers {
         /// Whether there are layers at an end of `z`, too.
         along_z: bool,

@@ -23,7 +23,7 @@ const AROUND: [Stream; 2] = [Stream::Beside, Stream::Out];
 /// The data of boundary saving in addition to the kernels of all runs.
 pub struct Backwards<A: Accelerator> {
     bounds: Bounds,
-    /// Whether the interior has kernels of its own.
+    /// Whether the interior has separate kernels.
     inside: bool,
     /// Signals the end of the work before a pass.
     begun: A::Event,
@@ -41,7 +41,7 @@ enum Split {
 }
 
 impl<A: Accelerator> Backwards<A> {
-    /// Boundary saving within these bounds; `inside` tells whether the interior has kernels of its own.
+    /// Boundary saving within these bounds; `inside` indicates whether the interior has separate kernels.
     pub fn new(a: &A, bounds: &Bounds, inside: bool) -> Result<Self, Error> {
         Ok(Self {
             bounds: bounds.clone(),
@@ -52,7 +52,7 @@ impl<A: Accelerator> Backwards<A> {
         })
     }
 
-    /// Whether the interior has kernels of its own.
+    /// Whether the interior has separate kernels.
     pub fn has_inside(&self) -> bool {
         self.inside
     }
@@ -128,7 +128,7 @@ impl<A: Accelerator> Backwards<A> {
         unsafe { on.launch_on(Stream::Main, on.turn(turn)?, dims, &args) }
     }
 
-    /// Applies the transpose of a step, and undoes the step of the run, if the interior has kernels of its own. The
+    /// Applies the transpose of a step, and undoes the step of the run, if the interior has separate kernels. The
     /// record of the step, if any, must have been passed to [`Device::record_back`].
     pub fn step_back(&self, on: &Device<A>, args: &Args, record: Option<u64>) -> Result<(), Error> {
         self.split(on, Split::Stresses, args)?;

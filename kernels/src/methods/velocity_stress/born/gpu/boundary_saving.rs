@@ -136,7 +136,7 @@ impl<A: Accelerator> Sweep<'_, A> {
 }
 
 impl<A: Accelerator> BoundarySaving<A> {
-    /// The kernels of the interior, if it has kernels of its own.
+    /// The kernels of the interior, if it has separate ones.
     pub fn inside(&self) -> Option<&Backwards<A>> {
         Some(&self.with).filter(|with| with.has_inside())
     }

@@ -55,8 +55,8 @@ impl<A: Accelerator> Devices<A> {
         })
     }
 
-    /// Runs every device on a thread of its own, while `serve` combines their parts. Only the first error is
-    /// returned, since those of the other devices follow from it.
+    /// Runs every device on a separate thread, while `serve` combines their parts. Only the first error is returned,
+    /// since those of the other devices follow from it.
     fn run<U: Send + 'static, D: Send, R: Send>(
         &self,
         ranks: &dyn Communicator,

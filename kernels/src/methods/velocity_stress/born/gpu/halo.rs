@@ -1,5 +1,5 @@
 //! The exchange of ghosts between neighbouring devices of a shot. Each device has a thread, and the threads of
-//! neighbours synchronise whenever fields are exchanged: planes beside a cut are copied from device to device, after
+//! neighbours synchronise whenever fields are exchanged: planes next to a cut are copied from device to device, after
 //! the kernels that compute them and before the kernels that read them. To the device of another rank they are sent as
 //! a message (`ranks.rs`).
 //!
@@ -391,7 +391,7 @@ impl<A: Accelerator> Device<A> {
         self.exchange(&self.behind_each_other(address, self.sizes.ndim))
     }
 
-    /// Exchanges planes beside the cuts with the neighbours, for every shot; all devices of a run must call it for
+    /// Exchanges planes next to the cuts with the neighbours, for every shot; all devices of a run must call it for
     /// the same fields.
     ///
     /// # Errors

@@ -12,7 +12,7 @@
 //! of one shot and the same part of the next is the same for all parts (`shot_memory.rs`).
 //!
 //! Several devices share a shot by planes of the grid (`slab.rs`). Each has a thread and runs all of the above on its
-//! own planes (`devices.rs`); planes beside a cut are exchanged before any kernel reads across it (`halo.rs`). The
+//! own planes (`devices.rs`); planes next to a cut are exchanged before any kernel reads across it (`halo.rs`). The
 //! arithmetic of each cell is the same as on a single device. Some of the devices may belong to other ranks
 //! (`ranks.rs`), whose parts of a gradient or an image are sent to rank 0 (`collect.rs`).
 //!
@@ -150,7 +150,7 @@ struct RecordBuffer {
     address: u64,
     /// Length of a record of a shot.
     values: usize,
-    /// Number of records that fit, not counting a spare one that nobody reads.
+    /// Number of records that fit, without a spare one that is never read.
     most: usize,
 }
 
@@ -177,7 +177,7 @@ impl RecordBuffer {
 }
 
 impl<A: Accelerator> OnDevice<A> {
-    /// Sends a program to a device; `solid` tells whether its medium is isotropic and solid.
+    /// Sends a program to a device; `solid` indicates whether its medium is isotropic and solid.
     ///
     /// # Errors
     /// Returns an error for a device that fails, and for a grid with 2^31 cells or more.

@@ -109,7 +109,7 @@ impl<A: Accelerator> RankEnd<A> {
                 let part = |turn: usize| beside.address() + (turn * self.room) as u64;
                 let piece = |(from, (to, numbers))| Piece { from, to, numbers };
                 let pieces: Vec<Piece> = behind_each_other(part(turn), pieces).map(piece).collect();
-                // SAFETY: whole planes and the memory of this end live as long as the run. The signal says that the
+                // SAFETY: whole planes and the memory of this end live as long as the run. The signal means that the
                 // part has arrived; it is overwritten only after the next signal to the neighbour, which follows this
                 // copy in the stream.
                 unsafe {
@@ -148,8 +148,8 @@ pub struct Shares {
     pub rank: usize,
     /// Whether messages to other ranks go through host memory even where devices could access each other's memory.
     pub through_hosts: bool,
-    /// Whether the medium is isotropic and solid everywhere, so that the interior of the grid can have kernels of its
-    /// own.
+    /// Whether the medium is isotropic and solid everywhere, so that the interior of the grid can have separate
+    /// kernels.
     pub solid: bool,
 }
 

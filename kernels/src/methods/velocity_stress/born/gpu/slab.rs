@@ -12,7 +12,7 @@ use std::ops::Range;
 pub struct Planes {
     /// Planes that the device computes.
     pub own: Range<usize>,
-    /// Planes in its memory: those that it computes, and beside a cut some of its neighbour's.
+    /// Planes in its memory: those that it computes, and at a cut some of its neighbour's.
     pub memory: Range<usize>,
 }
 

@@ -20,8 +20,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Threads per block, of which ACROSS along z and in 3-D on ROWS rows, the rest on planes; where few cells lie along
-/// z, half as many along z.
+/// Threads per block: ACROSS along z, or half as many if there are few cells along z; in 3-D on ROWS rows; and the
+/// rest on planes.
 const BLOCK: usize = 128;
 const ACROSS: usize = 16;
 const ROWS: usize = 4;
@@ -76,7 +76,7 @@ pub struct Device<A: Accelerator> {
     pub found: A::Memory,
     /// The bounds of the reconstructed wavefield, or the reason why there are none.
     bounds: Result<Bounds, &'static str>,
-    /// Whether the interior of the grid can have kernels of its own.
+    /// Whether the interior of the grid can have separate kernels.
     solid: bool,
     /// Kernels of boundary saving.
     turns: OnceCell<Vec<A::Kernel>>,

@@ -39,7 +39,7 @@ pub struct Sweep<'a, A: Accelerator> {
     pub derivatives: u64,
     /// The address of the sums by coefficient.
     pub coefficients: u64,
-    /// The data of boundary saving, if the schedule asks for it.
+    /// The data of boundary saving, if the schedule uses it.
     pub boundary_saving: Option<BoundarySaving<A>>,
     /// The first checkpoints of the run, which are kept on the host; each holds the states of all shots, one after
     /// the other.

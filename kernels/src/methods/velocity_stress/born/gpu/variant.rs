@@ -176,7 +176,8 @@ pub(super) enum Turn {
     StiffnessesInside,
 }
 
-/// The kernel source files of boundary saving. The last one is used only if the interior of a grid has kernels of its own.
+/// The kernel source files of boundary saving. The last one is used only if the interior of a grid has separate
+/// kernels.
 const TURNS: [Text; 3] = [
     Text {
         file: "born/gpu/boundary.cu",
@@ -245,8 +246,8 @@ impl Variant {
         })
     }
 
-    /// Whether the interior of a grid can have kernels of its own: in an isotropic medium without attenuation or a
-    /// surface.
+    /// Whether the interior of a grid can have separate kernels, which requires an isotropic medium without
+    /// attenuation or a surface.
     pub(super) fn has_inside(&self) -> bool {
         self.isotropic && !self.lossy && !self.surface
     }
