@@ -37,8 +37,8 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Whether kernels can run here. If not, the test reports this past the capture of its output: a test that did
-    /// not run is never silent, and `./sconsw test` counts it as skipped.
+    /// Whether kernels can run here. If not, the test reports this to standard error directly, which the capture of
+    /// test output does not hide, and `./sconsw test` counts it as skipped.
     pub fn ready() -> bool {
         let available = Self::available();
         if let Err(why) = &available {

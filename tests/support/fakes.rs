@@ -54,7 +54,7 @@ pub const HIDDEN: [&str; 5] = [
     "VIRTUAL_ENV",
 ];
 
-/// Reports a skipped test past the capture of test output: a test that did not run is never silent.
+/// Reports a skipped test to standard error directly, which the capture of test output does not hide.
 pub fn skip(name: &str, reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped {name}: {reason}");
 }

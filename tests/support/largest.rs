@@ -112,7 +112,7 @@ pub fn largest_difference<A: Value, B: Value>(
 /// The largest difference, divided by the largest magnitude of the expected values.
 ///
 /// # Panics
-/// As [`largest_difference`], and when all wanted numbers are zero.
+/// As [`largest_difference`], and when all expected values are zero.
 #[track_caller]
 pub fn relative_difference<A: Value, B: Value>(
     found: impl IntoIterator<Item = A>,

@@ -135,7 +135,7 @@ pub fn thread_ranks_that_listen<R: Send>(
     listening(&hosts(size, talents), talents.reach_devices, |rank| work(&rank))
 }
 
-/// As [`thread_ranks`], on hosts with these names, for work that keeps its rank.
+/// As [`thread_ranks`], on hosts with these names, for work that takes ownership of its rank.
 pub fn thread_ranks_on<R: Send>(hosts: &[&str], work: impl Fn(ThreadRank) -> R + Sync) -> Vec<R> {
     let hosts: Vec<String> = hosts.iter().map(|host| host.to_string()).collect();
     listening(&hosts, false, work)

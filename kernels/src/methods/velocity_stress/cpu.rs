@@ -25,7 +25,7 @@ pub const GHOST: usize = RIM;
 /// Planes per thread below which a sweep is not divided further.
 const CHUNK_PLANES: usize = 8;
 
-/// Additions of a linearised run to a stage. Null pointers disable the item.
+/// Additions of a linearised run to a stage. A null pointer disables its item.
 pub(super) struct Hooks<T> {
     /// Whether to apply the sources of the shot.
     pub sources: bool,

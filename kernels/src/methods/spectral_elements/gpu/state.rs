@@ -265,8 +265,8 @@ mod tests {
             let mut back = vec![0.0; numbers];
             to_device(layout, &state, &mut back);
             assert_eq!(back, here);
-            // For the second point and, if there are several, the second mechanism: xx in the first pair, and the
-            // trace.
+            // Compares xx, the first of its pair, and the trace at the second point and, if there are several, of the
+            // second mechanism.
             let first = components * mechanisms + usize::from(mechanisms > 1);
             let trace = first + (components - 1) * mechanisms;
             assert_eq!([state[first], state[trace]], expected, "{dimension} {mechanisms}");

@@ -32,7 +32,7 @@ pub enum Pass {
     Step,
 }
 
-/// The data of a sweep in addition to the adjoint fields. Null pointers disable the item.
+/// The data of a sweep in addition to the adjoint fields. A null pointer disables its item.
 #[derive(Clone)]
 pub struct Beside<T> {
     /// Velocities of the step, `[component][plane][row][z]`.

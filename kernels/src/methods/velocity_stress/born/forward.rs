@@ -3,7 +3,7 @@
 //!
 //! The scattered field obeys the same program without its sources. In every step it is driven by the perturbation of
 //! a coefficient times the factor of that coefficient in the background: `db S_j s_ij` in a velocity, `dc e` in a
-//! stress (Michea & Komatitsch 2010, eqs 2, 6-9, `S` the stretched derivative of a layer). All terms are linear and
+//! stress (Michea & Komatitsch 2010, eqs 2, 6-9; `S` is the stretched derivative of a layer). All terms are linear and
 //! are added before the next stage reads them.
 
 use super::Number;

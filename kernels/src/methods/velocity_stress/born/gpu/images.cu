@@ -77,7 +77,7 @@ KERNEL(adjoint_velocities)(const struct Waves w) {
     }
 }
 
-// The mean of fields in this step and the following one; then replaces the latter by the former.
+// Computes the mean of fields in this step and the following one, then replaces the latter by the former.
 KERNEL(mean)(const struct Waves w) {
     EACH_NUMBER(k, w.fields * w.a.g.len) {
         REAL here = OF(&w, from)[k], next = OF(&w, next)[k];

@@ -283,7 +283,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// Reads the sums by coefficient of the cells that the device computes from an address.
+    /// Reads, from an address, the sums by coefficient of the cells that the device computes.
     fn get_sums(&self, sums: &mut Changes<f32>, (from, grouped): (u64, bool)) -> Result<(), Error> {
         let [stiffness, weaker, ratios] = self.device.sizes.changes();
         let [planes, rows] = self.device.a_plane;

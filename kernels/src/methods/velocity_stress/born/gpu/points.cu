@@ -152,7 +152,7 @@ KERNEL(copy_pieces)(const struct Pieces a) {
     REAL *to = a.to[blockIdx.y];
     const REAL *from = a.from[blockIdx.y];
     WIDE count = a.count[blockIdx.y], first = (WIDE)blockIdx.x * blockDim.x + threadIdx.x, step = (WIDE)gridDim.x * blockDim.x;
-    // Four numbers at a time if both addresses are aligned.
+    // Four numbers are copied at a time if both addresses are aligned.
     WIDE fours = ((size_t)to | (size_t)from) % sizeof(float4) ? 0 : count / 4;
     for (WIDE k = first; k < fours; k += step) ((float4 *)to)[k] = ((const float4 *)from)[k];
     for (WIDE k = 4 * fours + first; k < count; k += step) to[k] = from[k];

@@ -2,8 +2,8 @@
 // those scattered by a perturbation of the coefficients, with the background data of the same step. A thread reads all
 // data of its cell before it writes, so that it waits for memory once, except in the layers, which hold few cells.
 
-// Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi; in stage 0 half a cell further on along the own
-// axis of a component, in stage 1 along the other axes.
+// Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi; in stage 0 half a cell further on along the
+// axis of the component itself, in stage 1 along the other axes.
 INLINE void stretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
     if (!p->any) return;
     EACH(j) {
