@@ -200,6 +200,7 @@ pub struct Extract<T> {
     pub record: u64,
     pub dt: T,
     pub integral: i32,
+    pub count: i32,
 }
 
 /// `struct Pack` of points.cu.

@@ -22,9 +22,11 @@ KERNEL(inject)(const struct Inject a) {
     *to = sum;
 }
 
-#define READERS 32
+// Threads that read the nodes of a number together, and threads of a block.
+#define READERS 8
+#define READING 128
 
-// Each block computes one value of a record.
+// The numbers of a record.
 struct Extract {
     struct Slab s;
     const int *first;      // where the nodes of a number begin; one more than there are numbers
@@ -34,17 +36,19 @@ struct Extract {
     REAL *record;          // null: nothing is recorded
     REAL dt;
     int integral;          // the running value is the integral, else the rate of change
+    int count;             // numbers
 };
 
 KERNEL(extract)(const struct Extract a) {
     DYNAMIC_SHARED(REAL, part);
-    int k = blockIdx.x, begin = a.first[k], end = a.first[k + 1];
+    const int k = (blockIdx.x * READING + threadIdx.x) / READERS, reader = threadIdx.x % READERS;
+    const int begin = k < a.count ? a.first[k] : 0, end = k < a.count ? a.first[k + 1] : 0;
     REAL sum = 0;
-    for (int i = begin + threadIdx.x; i < end; i += READERS) sum = FMA(a.weight[i], a.s.fields[a.cell[i]], sum);
+    for (int i = begin + reader; i < end; i += READERS) sum = FMA(a.weight[i], a.s.fields[a.cell[i]], sum);
     part[threadIdx.x] = sum;
     BLOCK_BARRIER;
-    if (threadIdx.x > 0) return;
-    for (int i = 1; i < READERS; i++) sum += part[i];
+    if (reader > 0 || k >= a.count) return;
+    UNROLL for (int i = 1; i < READERS; i++) sum += part[threadIdx.x + i];
     if (a.kept[0]) {
         if (a.integral) {
             sum = a.kept[0][k] = FMA(a.dt, sum, a.kept[0][k]);

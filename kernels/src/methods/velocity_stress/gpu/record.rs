@@ -16,8 +16,9 @@ use crate::methods::velocity_stress::{cpu::rows, medium::live};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
-/// Threads that compute one value of a record; as in points.cu.
-const READERS: usize = 32;
+/// Threads that compute one value of a record, and threads of a block; as in points.cu.
+const READERS: usize = 8;
+const READING: usize = 128;
 
 /// Memory and kernels for the recording of one slab.
 pub struct Records<A: Accelerator> {
@@ -149,11 +150,12 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             record,
             dt: T::of(self.setup.dt),
             integral: i32::from(self.setup.quantity != Quantity::Acceleration),
+            count: int(r.receivers.own.len()),
         };
         let dims = Dims {
-            grid: [r.receivers.own.len(), 1, 1],
-            threads: READERS,
-            shared: READERS * size_of::<T>(),
+            grid: [(r.receivers.own.len() * READERS).div_ceil(READING), 1, 1],
+            threads: READING,
+            shared: READING * size_of::<T>(),
         };
         // SAFETY: receivers lie on the slab, and their nodes at most in its ghosts.
         unsafe {

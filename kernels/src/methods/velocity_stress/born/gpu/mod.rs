@@ -69,8 +69,9 @@ use steps::{Device, Drive};
 use sweep::Request;
 use transfer::Transfer;
 
-/// Threads that compute one value of a record.
-const READERS: usize = 32;
+/// Threads that compute one value of a record, and threads of a block.
+const READERS: usize = 8;
+const READING: usize = 128;
 
 /// Approximate bytes of records that a device buffers for the host.
 const RECORDS: usize = 16 << 20;

@@ -38,7 +38,9 @@ KERNEL(inject)(const struct Inject a) {
     a.fields[shot + cell] += a.sign * sum;
 }
 
-#define READERS 32
+// Threads that read the nodes of a number together, and threads of a block.
+#define READERS 8
+#define READING 128
 
 // The lists of receivers: for each value of a record the cells that it reads, or for each cell the values of a record
 // that read it.
@@ -64,19 +66,20 @@ struct Lists {
 // Offset of a value of the records of all shots from the first value of the first shot.
 INLINE WIDE number_of(const struct Lists *a, int k) { return k / a->of_shot * a->shot + k % a->of_shot; }
 
-// A block computes one value of a record.
+// READERS threads compute one value of a record.
 KERNEL(extract)(const struct Lists a) {
     DYNAMIC_SHARED(REAL, part);
-    int k = blockIdx.x, end = a.first[k + 1];
+    const int k = (blockIdx.x * READING + threadIdx.x) / READERS, reader = threadIdx.x % READERS;
+    const int begin = k < a.count ? a.first[k] : 0, end = k < a.count ? a.first[k + 1] : 0;
     REAL sum = 0;
-    for (int i = a.first[k] + threadIdx.x; i < end; i += READERS) {
+    for (int i = begin + reader; i < end; i += READERS) {
         WIDE place = IN_FIELDS(a.place[i]), shot = SHOT_AT(a.place[i]) * a.shot;
         sum = FMA(a.weight[i], (place < a.velocities ? a.fields : a.stresses)[shot + place], sum);
     }
     part[threadIdx.x] = sum;
     BLOCK_BARRIER;
-    if (threadIdx.x > 0) return;
-    for (int i = 1; i < READERS; i++) sum += part[i];
+    if (reader > 0 || k >= a.count) return;
+    UNROLL for (int i = 1; i < READERS; i++) sum += part[threadIdx.x + i];
     if (a.kept && a.integral) {
         REAL *kept = a.kept + number_of(&a, k);
         sum = *kept = FMA(a.dt, sum, *kept);
@@ -109,18 +112,20 @@ KERNEL(readings_back)(const struct Lists a) {
 KERNEL(spread)(const struct Lists a) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= a.count) return;
-    REAL sum = 0;
+    WIDE cell = IN_FIELDS(a.cell[k]), at = SHOT_AT(a.cell[k]) * a.shot + cell;
+    // The values of the cell are read before the list, so that the latencies overlap.
+    REAL field = a.fields[at], sum = 0, factor = 1, after = 0, gradient = 0;
+    if (a.density) {
+        const REAL *rho = a.density + cell % a.len;
+        if (a.gradient) after = a.after[at], gradient = a.gradient[at];
+        factor = inverse(rho[0] + rho[a.stride[AXIS(cell / a.len)]]);
+    }
     for (int i = a.first[k]; i < a.first[k + 1]; i++) {
         WIDE place = a.place[i];
         sum = FMA(a.weight[i], a.record[SHOT_AT(place) * a.shot + IN_FIELDS(place)], sum);
     }
-    WIDE cell = IN_FIELDS(a.cell[k]), at = SHOT_AT(a.cell[k]) * a.shot + cell;
-    if (a.density) {
-        const REAL *rho = a.density + cell % a.len;
-        if (a.gradient) a.gradient[at] = FMA(a.after[at], sum, a.gradient[at]);
-        sum *= inverse(rho[0] + rho[a.stride[AXIS(cell / a.len)]]);
-    }
-    a.fields[at] += sum;
+    if (a.density && a.gradient) a.gradient[at] = FMA(after, sum, gradient);
+    a.fields[at] = FMA(sum, factor, field);
 }
 
 // Numbers of each shot; the blocks of the shots follow each other along y.

@@ -1,6 +1,6 @@
 //! The kernel launches for receivers: the records of a step, and the adjoint of reading them.
 
-use super::READERS;
+use super::{READERS, READING};
 use super::arguments::Args;
 use super::points::Fields;
 use super::sizes::Sizes;
@@ -23,9 +23,9 @@ impl<A: Accelerator> Device<A> {
             return Ok(());
         }
         let dims = Dims {
-            grid: [lists.count as usize, 1, 1],
-            threads: READERS,
-            shared: READERS * size_of::<f32>(),
+            grid: [(lists.count as usize * READERS).div_ceil(READING), 1, 1],
+            threads: READING,
+            shared: READING * size_of::<f32>(),
         };
         if self.points.read_stresses() {
             self.end_exchange()?;
