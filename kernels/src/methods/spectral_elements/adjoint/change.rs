@@ -9,6 +9,7 @@ use super::parameters::{LossChain, LossMeans, Parameters, dot, impedances, means
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
+use rayon::prelude::*;
 
 /// A small perturbation of the medium at every point of every element.
 #[derive(Clone, Debug)]
@@ -23,7 +24,12 @@ pub struct Change<const D: usize> {
 impl<const D: usize> Change<D> {
     /// A perturbation `[parameter][region]` that is constant in regions.
     pub fn of_regions(setup: &Setup<D>, regions: &[Vec<f64>], parameters: Parameters) -> Self {
-        let of_point = |region: usize, _| Ok(regions.iter().map(|of| of[region]).collect());
+        let of_point = |region: usize, _, own: &mut [f64]| {
+            own.iter_mut()
+                .zip(regions)
+                .for_each(|(own, of)| *own = of[region]);
+            Ok(())
+        };
         Self::of(setup, parameters, of_point).unwrap_or_else(|_: Error| unreachable!())
     }
 
@@ -39,43 +45,52 @@ impl<const D: usize> Change<D> {
         parameters: Parameters,
     ) -> Result<Self, Error> {
         let sampling = Sampling::new(setup.mesh, lattice, count, setup.pml);
-        Self::of(setup, parameters, |region, x| {
+        Self::of(setup, parameters, |region, x, own| {
             let corners = sampling.corners(region, x)?;
             let mean = |of: &Vec<f64>| corners.iter().map(|(node, weight)| weight * of[*node]).sum();
-            Ok(nodes.iter().map(mean).collect())
+            own.iter_mut().zip(nodes).for_each(|(own, of)| *own = mean(of));
+            Ok(())
         })
     }
 
-    /// A perturbation from a function of the region and the position.
+    /// A perturbation from a function of the region and the position, which writes the parameters of a point.
     fn of(
         setup: &Setup<D>,
         parameters: Parameters,
-        at: impl Fn(usize, [f64; D]) -> Result<Vec<f64>, Error>,
+        at: impl Fn(usize, [f64; D], &mut [f64]) -> Result<(), Error> + Sync,
     ) -> Result<Self, Error> {
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        let (count, points) = (parameters.count(), table.points());
         let mut speeds = media(setup, &table);
-        let mut values = Vec::with_capacity(speeds.len() * parameters.count());
+        let mut values = vec![0.0; speeds.len() * count];
         let [bulk, _] = means::<D>();
-        for (element, speeds) in speeds.chunks_exact_mut(table.points()).enumerate() {
+        let of_element = |(element, (values, speeds)): (usize, (&mut [f64], &mut [[f64; 3]]))| {
             let region = setup.mesh.regions()[element] as usize;
             let places = table.positions(&setup.mesh.coordinates(element));
-            for (x, speeds) in places.into_iter().zip(speeds) {
-                let mut own = at(region, x)?;
-                // The medium in perfectly matched layers is not perturbed.
-                if setup.damped_axes(element) != 0 {
+            // The medium in perfectly matched layers is not perturbed.
+            let kept = setup.damped_axes(element) != 0;
+            for ((x, own), speeds) in places.into_iter().zip(values.chunks_exact_mut(count)).zip(speeds) {
+                at(region, x, own)?;
+                if kept {
                     own.fill(0.0);
                 }
                 *speeds = match (parameters, setup.is_of_fluid(region)) {
                     (Parameters::Constants, false) => [0.0; 3],
                     (Parameters::Constants, true) => {
-                        let modulus = bulk.iter().zip(&own).map(|(slope, x)| slope * x).sum();
+                        let modulus = bulk.iter().zip(&*own).map(|(slope, x)| slope * x).sum();
                         parameters.to_speeds([modulus, 0.0, own[21]], *speeds)
                     }
                     _ => parameters.to_speeds([own[0], own[1], own[2]], *speeds),
                 };
-                values.extend(own);
             }
-        }
+            Ok(())
+        };
+        let elements = values
+            .par_chunks_exact_mut(points * count)
+            .zip(speeds.par_chunks_exact_mut(points));
+        // Of several errors the one of the first element is returned, whatever the number of threads.
+        let all: Vec<Result<(), Error>> = elements.enumerate().map(of_element).collect();
+        all.into_iter().collect::<Result<(), Error>>()?;
         Ok(Self {
             parameters,
             values,

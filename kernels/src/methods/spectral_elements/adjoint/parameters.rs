@@ -5,6 +5,7 @@ use super::super::assembly::triangle;
 use super::super::media::{Contents, Loss, LossSlopes, moduli};
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
+use rayon::prelude::*;
 
 /// The parameters with respect to which a gradient is computed, or which a linearised run perturbs. Each is varied
 /// while the others of its set are constant.
@@ -241,7 +242,10 @@ pub(super) fn media_of(contents: &Contents, points: usize) -> Vec<[f64; 3]> {
 /// P speed, S speed and density of the points of all elements: `[element * points + point]`.
 pub(super) fn media<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>) -> Vec<[f64; 3]> {
     let of_element = |element: usize| media_of(&setup.contents(element, table), table.points());
-    (0..setup.mesh.len()).flat_map(of_element).collect()
+    (0..setup.mesh.len())
+        .into_par_iter()
+        .flat_map_iter(of_element)
+        .collect()
 }
 
 #[cfg(test)]

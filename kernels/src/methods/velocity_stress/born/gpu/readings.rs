@@ -1,11 +1,11 @@
 //! The kernel launches for receivers: the records of a step, and the adjoint of reading them.
 
-use super::{READERS, READING};
 use super::arguments::Args;
 use super::points::Fields;
 use super::sizes::Sizes;
 use super::steps::{Device, threads};
 use super::variant::Pass;
+use super::{READERS, READING};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, WALKERS};
 
