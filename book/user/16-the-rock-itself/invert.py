@@ -1,13 +1,13 @@
-"""Speeds of P and S waves from elastic records: L-BFGS of scipy around sfvsgrad2d-gpu, from low frequencies to all of them.
+"""Inverts elastic records for the speeds of P and S waves: L-BFGS of scipy with gradients of sfvsgrad2d-gpu, from low frequencies to all of them.
 
     python3 invert.py data=data.rsf vp=start-vp.rsf vs=start-vs.rsf series=wavelet.rsf bands=2.5,0 iterations=12,28 smooth=1.5,0.7 \
         out=found-vp.rsf,found-vs.rsf curve=curve.rsf sfvsgrad2d-gpu den=den.rsf sou=sou.rsf rec=rec.rsf nt=760 dt=0.0025 jdata=2 ...
 
-Arguments before the program's name are those of this script, those after it the program's own. Each of the bands= keeps the
-frequencies up to that many Hz of the data and of the wavelet alike (0: all), and begins with the model of the previous one. What the
-iterations= of a band change is smoothed by Gaussians of smooth= cells, and is small nearer to the sources than quiet= metres. The
-records may be longer than nt=: then their end does not reach what is compared through the filter. curve= gets the misfit before and
-after each iteration, as a share of that of the start in the same band.
+Arguments before the program's name are those of this script, and those after it are the program's own. Each band of bands= passes
+frequencies up to that many Hz in the data and in the wavelet (0: all), and begins with the model of the previous one. The changes by the
+iterations= of a band are smoothed by Gaussians of smooth= cells, and are small within quiet= metres of the sources. The
+records may be longer than nt=, so that their end does not enter the compared part through the filter. curve= names the file for the misfit before
+and after each iteration, as a fraction of that of the starting model in the same band.
 """
 import os
 import subprocess
@@ -25,7 +25,7 @@ WARNED = set()
 # The largest relative change of a speed that the first step of a band makes.
 FIRST_STEP = 0.03
 NAMES = ("vp", "vs")
-# The factor by which a step along the gradient changes vp more than vs, because the data are more sensitive to vs.
+# Factors of the changes of vp and vs in a step along the gradient: that of vp is larger, because the data are more sensitive to vs.
 SHARES = np.array([2.0, 1.0])[:, None, None]
 
 
@@ -75,7 +75,7 @@ class Survey:
 
 
 class Changes:
-    """Models as a starting model and a vector of relative changes, which are smooth and small near the sources."""
+    """Models in the form of a starting model and a vector of relative changes, which are smooth, and small near the sources."""
 
     def __init__(self, start, smooth, quiet):
         self.start, self.smooth, self.quiet, self.scale = start, smooth, quiet, 1.0
@@ -85,7 +85,7 @@ class Changes:
         return np.array([gaussian_filter(x, self.smooth) for x in both.reshape(2, *self.quiet.shape)])
 
     def models(self, vector):
-        """The models of a vector; no speed changes its sign."""
+        """The models of a vector of changes. No speed becomes negative."""
         changes = self.scale * SHARES * self.quiet * self.smoothed(vector)
         return [model.like((model.array * np.exp(change)).astype("f4")) for model, change in zip(self.start, changes)]
 
@@ -118,7 +118,7 @@ def invert(survey, changes, iterations, told):
 
 
 def near_sources(model, path, reach):
-    """0 at the sources, nearly 1 from twice `reach` metres on."""
+    """A weight for every cell: 0 at the sources, and nearly 1 beyond twice `reach` metres."""
     z, x = (axis.coordinates() for axis in model.axes[:2])
     apart = [np.hypot(x[:, None] - at_x, z[None, :] - at_z) for at_x, at_z in rsfdata.read(path).array.reshape(-1, 2)]
     return 1 - np.exp(-((np.min(apart, axis=0) / reach) ** 2))
@@ -130,11 +130,11 @@ def main(words):
     while words and "=" in words[0]:
         key, value = words.pop(0).split("=", 1)
         if key not in known:
-            sys.exit(f"{key}= is not a word of this script, which has {'=, '.join(known)}=; those of the program follow its name")
+            sys.exit(f"{key}= is not a parameter of this script, which has {'=, '.join(known)}=; those of the program follow its name")
         own[key] = value
     missing = [key for key in known if key not in own]
     if missing:
-        sys.exit(f"missing: {'=, '.join(missing)}=; the head of this script says what they are")
+        sys.exit(f"missing: {'=, '.join(missing)}=; the docstring of this script explains them")
     numbers = [[float(x) for x in own[key].split(",")] for key in lists]
     if len(set(map(len, numbers))) > 1:
         sys.exit(f"bands=, iterations= and smooth= have {', '.join(str(len(values)) for values in numbers)} numbers: give one of each for every band")
@@ -152,7 +152,7 @@ def main(words):
 
             def told(misfit):
                 curve.append(misfit / before)
-                print(f"{band}: {100 * curve[-1]:.2f} % of the misfit of the start", flush=True)
+                print(f"{band}: {100 * curve[-1]:.2f} % of the misfit at the start", flush=True)
 
             models = invert(survey, Changes(models, smooth, quiet), int(iterations), told)
     for path, model in zip(own["out"].split(","), models):

@@ -8,8 +8,8 @@ import page_table
 
 HEAD = "| cells | per shortest S wavelength | largest difference | at the worst receiver | the same before 1.6 s |"
 SAMPLES, COMPONENTS, RECEIVERS = 390, 3, 41
-EARLY = 312  # samples before 1.6 s, of 5 ms from 0.04 s on
-# Cells (m), and how many of them the shortest S wave has: 1000 m/s over the highest frequency of the wavelet, 7.37 Hz
+EARLY = 312  # number of samples before 1.6 s: they are 5 ms apart and begin at 0.04 s
+# Cells (m), and their number per shortest S wavelength: 1000 m/s divided by 7.37 Hz, the highest frequency of the wavelet
 CELLS = {20: "6.8", 12: "11.3"}
 MOST = 2.0  # percent, at any receiver, for the smallest cells
 
@@ -31,7 +31,7 @@ def main():
         worst, before = (max(100 * a / v for a, v in zip(values, velocities)) for values in (apart, early))
         rows.append([f"{cells} m", points, f"{whole:.1f} %", f"{worst:.1f} %", f"{before:.1f} %"])
     if worst > MOST:
-        words = f"table.py: with cells of {cells} m the methods are {worst:.2f} % apart at a receiver; at most {MOST} % are right"
+        words = f"table.py: with cells of {cells} m the methods are {worst:.2f} % apart at a receiver; at most {MOST} % are allowed"
         if sys.argv[1:] == ["check"]:
             sys.exit(words)
         sys.stderr.write(words + "\n")

@@ -1,13 +1,13 @@
-"""The rock of an assessment, drawn from a secret word of the lecturer and the number of a student, and the marking of answers.
+"""The rock of an assessment, generated from a secret word of the lecturer and the number of a student, and the marking of answers.
 
-    python3 rock.py WORD NUMBER                          the layers: lines of KEY=VALUE
-    python3 rock.py WORD NUMBER v1=2150 h1=480 ...       which of these answers are right
+    python3 rock.py WORD NUMBER                          prints the layers as lines of KEY=VALUE
+    python3 rock.py WORD NUMBER v1=2150 h1=480 ...       prints which of these answers are right
 """
 import hashlib
 import random
 import sys
 
-# Smallest and largest value, and the allowed relative error of an answer.
+# The smallest and the largest value, and the allowed relative error of an answer.
 RANGES = {"v1": (1900, 2300, 0.01), "h1": (400, 600, 0.03), "v2": (2600, 3200, 0.15), "h2": (400, 600, 0.15)}
 UNITS = {"v": "m/s", "h": "m"}
 

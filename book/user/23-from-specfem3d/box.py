@@ -1,16 +1,16 @@
-"""usage: python3 box.py: writes a small run of SPECFEM3D Cartesian, on which the commands of the chapter run.
+"""Writes the files of a small run of SPECFEM3D Cartesian for the commands of the chapter: python3 box.py
 
-MESH gets the files of the mesh as Cubit or the decomposer has them: a box of 8 x 8 x 6 elements of about 500 m below a hill, two rocks,
-a free top and absorbing sides. CMTSOLUTION and STATIONS lie next to it. Only Python's standard library is needed.
+The folder MESH gets the files that Cubit writes for the decomposer: a box of 8 x 8 x 6 elements of about 500 m below a hill, with two rocks,
+a free top and absorbing sides. CMTSOLUTION and STATIONS are next to it. Only Python's standard library is needed.
 """
 import math
 import os
 
 ELEMENTS = (8, 8, 6)
 SIZE = 500.0
-# Rows of elements, from the bottom, that have the first material.
+# Number of rows of elements, from the bottom, with the first material.
 BELOW = 3
-# Domain 2 is elastic: material, density (kg/m3), vp and vs (m/s), Q_kappa, Q_mu, anisotropy. No element has the third.
+# Domain (2 is elastic), material, density (kg/m3), vp and vs (m/s), Q_kappa, Q_mu, anisotropy. No element has the third material.
 MATERIALS = """2 1 2600 5000 2800 9999. 200. 0
 2 2 2300 2900 1600 9999. 100. 0
 2 3 2000 2000 1000 9999. 50. 0
@@ -29,15 +29,15 @@ Mrt: 0
 Mrp: 0
 Mtp: 2e21
 """
-# Name, network, y, x, elevation, burial (m): the places count from the ground, so no elevation is needed.
+# Name, network, y, x, elevation, burial (m): positions count from the ground, so no elevation is needed.
 STATIONS = """NEAR XX 2000 1900 0 0
 NORTH XX 3300 1600 0 0
 EAST XX 2000 3300 0 0
 FAR XX 700 3400 0 0
 """
-# The corners of an element in SPECFEM3D's order, as steps along x, y and z upwards, and those of its faces.
+# The corners of an element in SPECFEM3D's order, as steps along x, y and z (upwards).
 CORNERS = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
-# File, axis and end of the side that it lists.
+# The files of the sides, each with the axis across the side and its end.
 SIDES = [
     ("absorbing_surface_file_xmin", 0, 0),
     ("absorbing_surface_file_xmax", 0, 1),
@@ -84,7 +84,7 @@ def main():
     for name, axis, end in SIDES:
         at_side = [n for n, own in enumerate(elements) if own[axis] == (ELEMENTS[axis] - 1 if end else 0)]
         face = [c for c, corner in enumerate(CORNERS) if corner[axis] == end]
-        # Around the face: of four corners in SPECFEM3D's order of the element the last two are exchanged, except at the bottom and the top.
+        # Corners must follow each other around the face: the last two of the element's order are exchanged, except at the bottom and the top.
         face = face if axis == 2 else [face[0], face[1], face[3], face[2]]
         rows = "".join(f"{n + 1} {' '.join(str(corners[n][c]) for c in face)}\n" for n in at_side)
         put(f"MESH/{name}", f"{len(at_side)}\n{rows}")
