@@ -88,7 +88,7 @@ class Book(Scratch):
         self.assertEqual(html.count("<img "), 2, "every picture once")
         self.assertLess(html.index("first.png"), html.index("<table>"), "where the text has it")
         self.assertGreater(html.index("second.svg"), html.index("<table>"), "else at the end")
-        self.assertRegex(html, r"made in \d+ ms, with all it needs in ")
+        self.assertRegex(html, r"made in \d+ ms; with everything that it depends on, in ")
         self.assertNotIn(FLOWS, html)
         for address in re.findall(r'<img src="([^"]+)"', html):
             self.assertGreater(os.path.getsize(self.path("build/book", address)), 1000)

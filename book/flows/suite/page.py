@@ -34,7 +34,7 @@ def duration(seconds):
 
 
 class Pictures:
-    """The pictures of one chapter, each shown once: at its line in the text, else at the end."""
+    """The pictures of one chapter. Each is shown once: at its line in the text, or at the end if the text does not mention it."""
 
     def __init__(self, record, folder, root):
         self.record, self.folder, self.root = record, folder, root
@@ -74,7 +74,7 @@ class Pictures:
             return "time and device were not recorded"
         devices = self.record.devices(flows)
         where = f" on {'; '.join(devices)}" if devices else ""
-        return f"made in {duration(flows[-1].seconds)}, with all it needs in {duration(sum(f.seconds for f in flows))}{where}"
+        return f"made in {duration(flows[-1].seconds)}; with everything that it depends on, in {duration(sum(f.seconds for f in flows))}{where}"
 
     def _before(self, flows):
         if not flows:
@@ -116,7 +116,7 @@ def browser():
 
 
 def pdf(index):
-    """Prints the page to book.pdf next to it, with its answers open; returns 0, or 1 if there is no browser or it fails."""
+    """Prints the page to book.pdf next to it, with its answers unfolded; returns 0, or 1 if there is no browser or the browser fails."""
     out = os.path.join(os.path.dirname(index), "book.pdf")
     program = browser()
     if not program:

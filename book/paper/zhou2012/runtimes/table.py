@@ -1,4 +1,4 @@
-"""GFLOP/s by the paper's count: python3 table.py prints them and fails where README.md has others; python3 table.py write puts them there.
+"""GFLOP/s by the paper's count: python3 table.py prints them and reports where README.md has others, python3 table.py write puts them there.
 
 The rates are those of the group `scaling` of results-cpu.txt and results-gpu.txt: viscoelastic, sponge, free surface, steps only.
 """
@@ -12,13 +12,13 @@ import page_table
 
 FLOPS = 307
 SIZES = ((128, 128, 128), (128, 128, 256), (128, 256, 256), (256, 256, 256), (128, 128, 960))
-# Seconds a step on an M2090: before tuning (its table 2), and after
+# GFLOP/s on an M2090 by the paper's table 2, before tuning, and by its text, after tuning
 PAPER = {(128, 128, 128): "80.5", (128, 128, 256): "64.4", (128, 256, 256): "64.4", (256, 256, 256): "59.9", (128, 128, 960): "143.8 (tuned)"}
 HEAD = "| grid | CPU core, Mpt/s | GFLOP/s | GPU, Gpt/s | GFLOP/s | paper, M2090, GFLOP/s |"
 
 
 def rates(device):
-    """Points a second of one core or GPU by grid."""
+    """Points per second of one core or GPU by grid."""
     found = {}
     for row in page_table.results(f"results-{device}.txt"):
         if row[0] == "scaling" and row[8] == "1":
