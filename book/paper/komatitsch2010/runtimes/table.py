@@ -1,4 +1,4 @@
-"""Element-steps per second of boxes, by results-*.txt of this folder."""
+"""Element-steps per second of boxes, from results-*.txt of this folder."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""Run times of squares, by results-*.txt of this folder: whole programs, extrapolated to 1000 steps where fewer were run."""
+"""Run times of squares, from results-*.txt of this folder: whole programs, extrapolated to 1000 steps where fewer were run."""
 import os
 import sys
 
