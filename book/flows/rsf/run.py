@@ -1,7 +1,8 @@
 """Runs the command of one flow: all of its targets appear, or none.
 
-A flow that fails or is interrupted leaves neither a header nor numbers. What even a killed SCons could not remove is
-removed at the next start: before a flow runs, the names of its files are noted in `.flows/`.
+Targets are written in place, because the commands see the names of the SConstruct, and renaming a header would not rename its
+data. A flow that fails or is interrupted leaves neither a header nor numbers. If SCons itself is killed, its files are
+removed at the next start: before a flow runs, their names are noted in `.flows/`.
 """
 import difflib
 import hashlib
@@ -42,7 +43,7 @@ def header_key(path, key):
 def numbers_of(target, path):
     """The data files of the RSF header `target`: the default name, and the one that its header names.
 
-    A header may also point to data of someone else, so only `NAME...@` counts as its own.
+    A header may also point to data of another header, so only `NAME...@` counts as its own.
     """
     name = os.path.basename(target)
     usual = {path + name + "@", path + target + "@"}
@@ -81,7 +82,7 @@ def born(pid):
 
 
 class Notes:
-    """The folder of notes of a project: the flows that are running, and a log of finished ones."""
+    """The folder of notes of a project, with the flows that are running and a log of finished ones."""
 
     def __init__(self, path):
         self.path = path
@@ -143,7 +144,7 @@ def own_files(targets, path):
 
 
 def told(env, variable, target, source):
-    """The text of a construction variable with sources and targets substituted, for the shell."""
+    """The text of a construction variable for the shell, with sources and targets inserted."""
     lines = env.subst_list("$" + variable, SUBST_CMD, target, source)
     return " ".join(" ".join(escape_list(line, shlex.quote)) for line in lines)
 
@@ -181,7 +182,7 @@ def failure(statuses, text, path=None):
         except ValueError:
             name = str(number)
         return f"the command was ended by {name}: {text}"
-    return f"the command ended with exit status {worst}, its own message stands above: {text}"
+    return f"the command ended with exit status {worst} (see its own message above): {text}"
 
 
 def run(target, source, env):
@@ -202,7 +203,7 @@ def run(target, source, env):
         return next(status for status in statuses if status)
     for name in targets:
         if not os.path.exists(name):
-            say(f"{name} was not written by its command, which will run again next time; leave it out of the targets if it never is")
+            say(f"{name} was not written by its command, which will run again next time; leave it out of the targets if the command never writes it")
     seconds = round(time.time() - began, 3)
     if env["FLOW_TIMED"]:
         say(f"{targets[0]}: {seconds} s")

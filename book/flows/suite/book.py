@@ -37,8 +37,8 @@ def run(chapter, folder, words, env, programs):
 
 
 def make(top, env, programs, what=(False, (), True), jobs=1, version=""):
-    """Runs every chapter and writes the page; returns 0, or 1 if chapters failed, whose names are printed. `what` holds whether to use
-    the sizes of the papers, the names of the chapters to run if not all (others are shown as they are), and whether to include answers."""
+    """Runs every chapter and writes the page; returns 0, or 1 if chapters failed, whose names are printed. `what` says whether to use
+    the sizes of the papers, which chapters to run if not all (the others are shown as they are), and whether to include answers."""
     full, only, answers = what
     out = os.path.join(top, "build", "book-full" if full else "book")
     root = os.path.join(top, "build", "rsf")
@@ -57,7 +57,7 @@ def make(top, env, programs, what=(False, (), True), jobs=1, version=""):
     page.write(index, version, entries, answers)
     pictures = sum(len(record.results) for _, record, *_ in entries)
     if failed:
-        sys.stderr.write(f"sifaka: {len(failed)} of {len(entries)} chapters failed: {', '.join(failed)}; their messages stand above.\n")
+        sys.stderr.write(f"sifaka: {len(failed)} of {len(entries)} chapters failed: {', '.join(failed)}; see their messages above.\n")
     print(f"\nthe book, {len(entries)} chapters and {pictures} pictures: {index}", flush=True)
     return 1 if failed else 0
 

@@ -1,7 +1,9 @@
 """`scons dist`: one archive and one Python wheel, for Linux machines without Rust.
 
-Both hold the same tree, which needs no fixed place: bin/ with the programs and all their names, share/sifaka with the flows'
-package, the modules rsfdata and sifaka, and the book. In a wheel names are scripts of a line, because wheels know no links.
+Both contain the same relocatable tree: bin/ with the programs and all their names, share/sifaka with the flows'
+package, the modules rsfdata and sifaka, and the book. Other names of programs are scripts of one line in a wheel, because wheels
+cannot contain links. The wheel is made by Python's standard library, because it is a zip with checksums, and a build backend would
+require a Python project. Programs are linked by cargo-zigbuild for an old C library.
 """
 import base64
 import glob
@@ -52,7 +54,7 @@ def version(top):
 
 
 def described(top, wheel_name, glibc):
-    """The README of archive and wheel: `top` is the checkout, `glibc` the oldest version of the C library as (2, 28)."""
+    """The README of archive and wheel. `top` is the checkout, and `glibc` the oldest supported version of the C library, as (2, 28)."""
     users = [chapter for chapter in chapters.find(os.path.join(top, "book")) if chapter.name.startswith("user")]
     words = {
         "version": version(top),
@@ -135,8 +137,8 @@ class Tree:
 def script(name, program):
     """The script that runs `program` under `name`."""
     words = " " + name[2:] if program == "sfbasics" else ""
-    # Under Madagascar's names of CPU programs ours must run on the CPU, but do not see that name, so device=cpu is added. Without
-    # parameters they print their documentation.
+    # Under Madagascar's names of CPU programs ours must run on the CPU. They do not see that name here, so device=cpu is added, but not
+    # without parameters, when they print their documentation.
     if name in names.OMP:
         words = " ${1:+device=cpu}"
     return SCRIPT.format(program=program, words=words).encode()
@@ -174,7 +176,7 @@ def wheel(tree, path, description):
         members[f"{data}/{folder}/{rest}"] = (content, executable)
     for link, program in tree.links.items():
         members[f"{data}/scripts/{link}"] = (script(link, program), True)
-    # The place of modules that Python imports.
+    # Where Python imports modules from.
     for module in tree.modules:
         members[module] = tree.files[os.path.join(install.PYTHON, module)]
     metadata = METADATA.format(version=number, python=PYTHON, description=description)
