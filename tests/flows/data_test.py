@@ -130,7 +130,7 @@ class Writing(Scratch):
             for form in ("native", "xdr", "ascii"):
                 with self.subTest((kind, form)):
                     if form == "xdr" and kind in ("long", "double"):
-                        with self.assertRaisesRegex(RsfError, f"xdr holds no {kind}"):
+                        with self.assertRaisesRegex(RsfError, f"xdr has no type {kind}"):
                             rsfdata.write(self.path("x.rsf"), array, form=form, kind=kind)
                         continue
                     rsfdata.write(self.path("a.rsf"), array, self.axes(), form=form, kind=kind, title='A "shot"', nb=5, far=True)

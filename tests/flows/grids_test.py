@@ -106,7 +106,7 @@ class Grids(Scratch):
         self.same(grids.read(self.tiff({34264: (12, matrix), **keys(2, 2)}, whole)), [10, 10.5, 11, 11.5], [39, 39.5, 40], "degrees")
         found = grids.read(self.tiff({**place, **keys(1, 1), 42113: (2, "7")}))
         self.assertEqual(int(np.isnan(found.values).sum()), 1)
-        with self.assertRaisesRegex(ValueError, "does not say where its pixels lie"):
+        with self.assertRaisesRegex(ValueError, "does not give the positions of its pixels"):
             grids.read(self.tiff({}))
         # Axes and heights in feet, given by the keys of the file and by the unit that GDAL writes.
         feet = {34735: (3, (1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, 1, 3076, 0, 1, 9002, 4099, 0, 1, 9002))}
@@ -133,12 +133,12 @@ class Grids(Scratch):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 self.assertEqual(float(grids.read(self.tiff(coded(2193))).x[0]), 6e6 + 25)
-            with self.assertRaisesRegex(ValueError, "EPSG:2314, in the unit Clarke's foot: gdalwarp"):
+            with self.assertRaisesRegex(ValueError, "EPSG:2314, in the unit Clarke's foot: convert the map to metres with gdalwarp"):
                 grids.read(self.tiff(coded(2314)))
             with self.assertWarnsRegex(UserWarning, "pyproj does not know EPSG:2999"):
                 grids.read(self.tiff(coded(2999)))
         with mock.patch.dict(sys.modules, {"pyproj": None}):
-            with self.assertWarnsRegex(UserWarning, "x and y are those of EPSG:2225, whose unit the file does not give"):
+            with self.assertWarnsRegex(UserWarning, "x and y are those of EPSG:2225, and because the file does not give their unit"):
                 grids.read(self.tiff(coded(2225)))
             with warnings.catch_warnings():
                 warnings.simplefilter("error")

@@ -13,10 +13,10 @@
     rsfdata.write("twice.rsf", shot.like(2 * shot.array))          # as above, with the history of the shot
     rsfdata.write(sys.stdout.buffer, array, [Axis(501, 0, 0.004, "Time", "s")], form="xdr")
 
-Reading knows what Madagascar's library knows: one file or two (`in=` is looked for from the current folder and from that of
-the header, and of two files the one that the programs read is read), native, xdr and ascii numbers of all types, text with quotes, and of a key that is given twice the last value.
-Writing puts header and numbers into one file, which every RSF program reads; data="NAME" puts the numbers into a file of
-their own. Errors are RsfError with a message. Needs Python 3.8 and numpy.
+Reading follows Madagascar's library: a dataset is one file or two (`in=` is searched for in the current folder and in that of
+the header, and if both contain such a file, the one that the programs read is read), with native, xdr or ascii numbers of all types and text in quotes. The last value of a key counts.
+Writing puts header and numbers into one file, which every RSF program reads; data="NAME" puts the numbers into a separate
+file. Errors are RsfError with a message. Needs Python 3.8 and numpy.
 """
 import math
 import os
@@ -32,7 +32,7 @@ __all__ = ["Axis", "Dataset", "Header", "RsfError", "from_xarray", "read", "writ
 # The bytes that end a header which is followed by its numbers.
 TERMINATOR = b"\x0c\x0c\x04"
 MOST_AXES = 9
-# The order in which data_format= is searched for a type, and numpy's name for it.
+# The types in the order in which data_format= is searched for them, with numpy's names.
 TYPES = {
     "float": "f4",
     "int": "i4",
@@ -68,7 +68,7 @@ class Axis:
 
 
 class Header:
-    """The keys of a header with their values as text, and its whole text (the history of the data)."""
+    """The keys of a header with their values as text, and its complete text (the history of the data)."""
 
     def __init__(self, text=b""):
         self.keys, self.history = {}, b""
@@ -121,7 +121,7 @@ class Header:
         return found
 
     def axis(self, number):
-        """Axis `number`, counted from 1; one sample at 0 if the header does not have it."""
+        """Axis `number`, counted from 1. If the header does not have it, this is an axis of one sample at 0."""
         key = lambda name: f"{name}{number}"
         d = self.number(key("d"), 1.0)
         return Axis(self.integer(key("n"), 1), self.number(key("o"), 0.0), d, self.text(key("label"), ""), self.text(key("unit"), ""))
@@ -143,7 +143,7 @@ class Header:
 
 
 def real(text):
-    """The number with which a text begins, as C's strtod reads it."""
+    """The number at the beginning of a string, as C's strtod reads it."""
     found = REAL.match(text)
     if not found:
         return 0.0
@@ -174,7 +174,7 @@ class Dataset:
 
         An axis whose label names its samples, such as "z x" of two samples, "pressure" of one sample of pressure, "y" of one sample of
         rotation or "along the fibre" of one sample of strain, becomes the dimension component with these names. Trailing axes of one sample are dropped, unless a single
-        word names them.
+        word labels them.
         attrs["history"] is the header, from which from_xarray makes one again. Names in stations= become the coordinate station.
         """
         try:
@@ -182,7 +182,7 @@ class Dataset:
         except ImportError as fault:
             raise RsfError("to_xarray() needs xarray: pip install xarray") from fault
         names, coords = [], {}
-        # Trailing axes of one sample are dropped, unless their label is a single word: several words name samples that a program has removed.
+        # Trailing axes of one sample are dropped, unless their label is a single word: several words name components of which a program has removed some.
         axes = list(self.axes)
         while len(axes) > 1 and axes[-1].n == 1 and len(axes[-1].label.split()) != 1:
             axes.pop()
@@ -211,7 +211,7 @@ class Dataset:
 
 
 def _seconds(values, origin):
-    """Durations in s, and dates in s after the origin, the first of them where there is none; and the date of time 0 where it is one."""
+    """Converts durations to s, and dates to s after `origin`, or after the first date if there is no origin. Also returns the date of time 0, if there is one."""
     zero = np.timedelta64(0, "ns")
     if values.dtype.kind == "M":
         try:
@@ -222,7 +222,7 @@ def _seconds(values, origin):
 
 
 def from_xarray(found):
-    """The dataset of a DataArray. Durations become s, dates s after attrs["origin_time"] or, without it, after the first sample, whose date
+    """Converts a DataArray to a dataset. Durations are converted to s, and dates to s after attrs["origin_time"] or, without it, after the first sample, whose date
     becomes origin_time. Raises RsfError if coordinates are neither regular nor names."""
     axes, origin = [], found.attrs.get("origin_time")
     for name in reversed(found.dims):
@@ -248,7 +248,7 @@ def from_xarray(found):
     told = {"label": found.attrs.get("long_name"), "unit": found.attrs.get("units"), "title": found.attrs.get("title")}
     told["origin_time"] = origin
     if told["origin_time"] and "time_shift" in header.keys:
-        # origin_time of the array is its time 0, so no shift remains.
+        # The origin_time of the array is its time 0, so no shift remains.
         told["time_shift"] = "0"
     if "station" in found.coords:
         told["stations"] = ",".join(map(str, np.atleast_1d(found["station"].values)))
@@ -301,10 +301,10 @@ def _read(stream, name, folder, mmap):
 
 
 def _place(path, name, folder, length):
-    """The data file of a header, which has `length` bytes if that is known, by the same rule as in the programs.
+    """Finds the data file of a header, which has `length` bytes if that is known, by the same rule as the programs.
 
-    Where one lies in the current folder and another in that of the header, the attribute that the programs leave on their data says whose
-    they are; without it the one with the right length is taken, and in doubt the first one, with a warning.
+    If there is one in the current folder and another in that of the header, the attribute that the programs set on data files says to which
+    header they belong; without it the file with the right length is taken, and in doubt the first one, with a warning.
     """
     if not folder or os.path.isabs(path):
         return path
@@ -379,7 +379,7 @@ def _enough(found, count):
 
 
 def _from_text(words, kind, count):
-    """Converts numbers in text form; complex ones are written as `1 2i`."""
+    """Converts numbers from text; complex ones are written as `1 2i`."""
     if kind == "complex":
         _enough(len(words) // 2, count)
         words = [word[:-1] if i % 2 else word for i, word in enumerate(words[: 2 * count])]
@@ -388,7 +388,7 @@ def _from_text(words, kind, count):
     try:
         parts = np.array([int(word) if whole else float(word) for word in words[: 2 * count if kind == "complex" else count]])
     except ValueError as fault:
-        raise RsfError(f"the data hold a word that is not a number: {fault}") from None
+        raise RsfError(f"the data contain a word that is not a number: {fault}") from None
     return parts.reshape(-1, 2) @ [1, 1j] if kind == "complex" else parts
 
 
@@ -404,7 +404,7 @@ def write(target, array, axes=None, form="native", kind=None, data=None, **keys)
     if kind not in TYPES or form not in ("native", "xdr", "ascii"):
         raise RsfError(f"form={form!r} kind={kind!r}: forms are native, xdr and ascii, types are {', '.join(TYPES)}")
     if form == "xdr" and kind in ("long", "double"):
-        raise RsfError(f"xdr holds no {kind}: take form='native', or kind='float' or 'int'")
+        raise RsfError(f"xdr has no type {kind}: use form='native', or kind='float' or 'int'")
     if len(dataset.axes) > MOST_AXES:
         raise RsfError(f"{len(dataset.axes)} axes, but a dataset has {MOST_AXES} at most")
     body = _bytes(dataset.array, form, kind)

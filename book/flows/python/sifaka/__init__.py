@@ -15,7 +15,7 @@
     sifaka.write("data.rsf", data); sifaka.read("data.rsf")
 
 Parameters are those of the programs: `print(sifaka.doc("bandpass"))` shows them. True and False become y and n, lists are joined by
-commas, and an array, a DataArray or a `rsfdata.Dataset` goes to the program as an RSF file of single precision. Dimensions called z, x
+commas, and an array, a DataArray or a `rsfdata.Dataset` is passed to the program as an RSF file in single precision. Dimensions called z, x
 and y are put into the order of RSF files (z fastest), whatever their order in the array. A failed program raises `ProgramError` with its own message,
 and its warnings become Python's. Needs numpy and xarray; `linop` needs scipy and pictures need matplotlib.
 """
@@ -24,7 +24,7 @@ from ._messages import ProgramWarning
 from ._operators import linop
 from ._programs import Picture, ProgramError, book, doc, release, run
 
-# Picture, which programs of pictures return, is left out, because help() would list the methods of bytes before the functions.
+# Picture, which the picture programs return, is left out, because help() would list the methods of bytes before the functions.
 __all__ = ["ProgramError", "ProgramWarning", "book", "doc", "grid", "linop", "points", "read", "run", "write"]
 
 if _folder := book():
@@ -34,7 +34,7 @@ The book, with the manual of this module in user/18-python, is in {_folder}
 
 
 def __getattr__(name: str) -> str:
-    # The version is found only when it is asked for, because that starts a program.
+    # The version is found only on request, because this starts a program.
     if name == "__version__":
         return release()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

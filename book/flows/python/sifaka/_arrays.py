@@ -24,7 +24,7 @@ def one(found: Any) -> None:
     """Raises ValueError for a dict of several results or of named coordinates in place of one array."""
     if isinstance(found, Mapping):
         if found and set(map(str, found)) <= set(SPACE):
-            raise ValueError(f"these are coordinates by their names: sifaka.points({', '.join(f'{name}={value}' for name, value in found.items())}) makes an array of points of them")
+            raise ValueError(f"these are named coordinates: sifaka.points({', '.join(f'{name}={value}' for name, value in found.items())}) makes an array of points of them")
         name = "data" if "data" in found else next(iter(found), "data")
         raise ValueError(f"these are several results ({', '.join(map(str, found))}): take one, as found[{str(name)!r}]")
 
@@ -42,8 +42,8 @@ def dataset(found: Any) -> rsfdata.Dataset:
         for name in [str(name) for name in names if name in SPACE and name in found.coords]:
             axis = found[name].values
             if axis.ndim == 1 and axis.size > 1 and axis.dtype.kind in "iuf" and (np.diff(axis) < 0).all():
-                up = ", and z points down here: where it is a height, array.assign_coords(z=top - array.z) makes depths of it" if name == "z" else ""
-                raise ValueError(f"{name} falls from {axis[0]:g} to {axis[-1]:g}, and axes of space rise: array.sortby({name!r}) turns it{up}")
+                up = ", and here z points down: if it is a height, array.assign_coords(z=top - array.z) makes depths of it" if name == "z" else ""
+                raise ValueError(f"{name} decreases from {axis[0]:g} to {axis[-1]:g}, but axes of space must increase: array.sortby({name!r}) reverses it{up}")
         return rsfdata.from_xarray(found.transpose(*names))
     array = np.asarray(found)
     if array.dtype.kind not in "biufc":
@@ -54,15 +54,15 @@ def dataset(found: Any) -> rsfdata.Dataset:
 def read(source: Source, rec: Any = None) -> xarray.DataArray:
     """Reads an RSF file or a stream as a DataArray: dimensions have the labels of axes, components have names, and attrs["history"] is the header.
 
-    rec: the points of the receivers of data (an array or the name of a file), whose places become the coordinates x[, y], z; a file of data
-    does not hold them.
+    rec: the points of the receivers of data (an array or the name of a file), whose positions become the coordinates x[, y], z; a file of data
+    does not contain them.
     """
     found = rsfdata.read(source).to_xarray()
     if rec is None:
         return found
     placed = with_places(found, rec, {})
     if "z" not in placed.coords:
-        raise ValueError(f"rec= does not have the receivers of these data, which have the dimensions {dict(found.sizes)}: one point for each r, and in surveys whose spreads move for each shot")
+        raise ValueError(f"rec= does not have the receivers of these data, whose dimensions are {dict(found.sizes)}: give one point for each r, and for each shot if the receivers move")
     return placed
 
 
@@ -95,21 +95,21 @@ def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
     values = np.asarray(values, dtype="f4")
     for name, axis in axes.items():
         if np.ndim(axis) != 1 or len(axis) not in (2, 3):
-            raise ValueError(f"{name}={axis}: an axis has origin and spacing, and number of samples where values is a number: {name}=(0, 10, 101)")
+            raise ValueError(f"{name}={axis}: an axis has an origin and a spacing, and if values is a number also a number of samples: {name}=(0, 10, 101)")
     if values.ndim == 0:
         if any(len(axis) != 3 for axis in axes.values()):
-            raise ValueError("a constant needs origin, spacing and number of every axis: z=(0, 10, 101)")
+            raise ValueError("a constant needs origin, spacing and number of samples of every axis: z=(0, 10, 101)")
         for name, (_, step, count) in axes.items():
             if count != int(count) or count < 1 or step == 0:
-                raise ValueError(f"{name}={tuple(axes[name])}: {count} is not a number of samples, or {step} is not a spacing: an axis is (origin, spacing, number)")
+                raise ValueError(f"{name}={tuple(axes[name])}: {count} cannot be a number of samples, or {step} a spacing: an axis is (origin, spacing, number)")
             if step > 10 * count and count > 1:
                 warn(f"{name}={tuple(axes[name])} has {count} samples that are {step} {unit} apart: an axis is (origin, spacing, number), not (first, last, spacing)")
         values = np.full([axis[2] for axis in axes.values()], values)
     if values.ndim != len(axes):
-        raise ValueError(f"the array has {values.ndim} dimensions and {len(axes)} axes are named: give one of each, as in z=(0, 10)")
+        raise ValueError(f"the array has {values.ndim} dimensions, but {len(axes)} axes are named: name an axis for each dimension, as in z=(0, 10)")
     for n, (name, axis) in zip(values.shape, axes.items()):
         if len(axis) > 2 and axis[2] != n:
-            raise ValueError(f"{name} has {axis[2]} samples and the array {n}")
+            raise ValueError(f"{name} has {axis[2]} samples, but the array has {n}")
     coords = {name: (name, axis[0] + axis[1] * np.arange(n), {"units": unit}) for n, (name, axis) in zip(values.shape, axes.items())}
     return xarray.DataArray(values, coords, list(axes))
 
@@ -129,7 +129,7 @@ def points(**coordinates: Any) -> np.ndarray:
         return np.stack(np.broadcast_arrays(*lists), axis=-1)
     except ValueError:
         told = " and ".join(f"{name} has {', '.join(map(str, values.shape))} numbers" for name, values in zip(order, lists))
-        raise ValueError(f"{told}: give as many of each, or one for all points") from None
+        raise ValueError(f"{told}: give the same number of each, or one for all points") from None
 
 
 def _tell_rounding(names: list[str], lists: list[np.ndarray]) -> None:
@@ -162,11 +162,11 @@ class Accessor:
         write(target, self._array, **keys)
 
     def image(self, ax: Any = None, percent: float = 99.0, **words: Any) -> Any:
-        """The plane in colours by matplotlib: time or z downwards, values beyond this percentile clipped, zero in the middle of
-        the colours where values have both signs. Other keyword arguments are those of xarray's imshow. Returns the picture."""
+        """Draws the plane in colours with matplotlib: time or z downwards, values beyond this percentile clipped, zero in the middle of
+        the colours if values have both signs. Other keyword arguments are those of xarray's imshow. Returns the picture."""
         plane = self._array.squeeze(drop=True)
         if plane.ndim != 2:
-            raise ValueError(f"an image has two axes and these are {', '.join(map(str, plane.dims))}: choose one with sel() or isel()")
+            raise ValueError(f"an image has two axes, but these are {', '.join(map(str, plane.dims))}: select with sel() or isel()")
         down = next((name for name in ("z", "t", "Time", "time", plane.dims[-1]) if name in plane.dims))
         (across,) = [name for name in plane.dims if name != down]
         size = np.abs(plane.values[np.isfinite(plane.values)])
@@ -181,7 +181,7 @@ class Accessor:
         """Draws the traces side by side with matplotlib, time downwards, and returns the axes."""
         plane = self._array.squeeze(drop=True)
         if plane.ndim != 2:
-            raise ValueError(f"wiggles have two axes and these are {', '.join(map(str, plane.dims))}: choose one with sel() or isel()")
+            raise ValueError(f"wiggles have two axes, but these are {', '.join(map(str, plane.dims))}: select with sel() or isel()")
         down = next((name for name in ("t", "Time", "time", "z", plane.dims[-1]) if name in plane.dims))
         (across,) = [name for name in plane.dims if name != down]
         if ax is None:

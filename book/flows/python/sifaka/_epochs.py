@@ -1,4 +1,4 @@
-"""Places of the stations of an inventory in the epoch that counts."""
+"""Positions of the stations of an inventory in the relevant epoch."""
 from __future__ import annotations
 
 import warnings
@@ -10,8 +10,8 @@ import numpy as np
 def places(inventory: Any, when: Any = None) -> Dict[str, Any]:
     """Latitude, longitude, elevation and depth of every station by its name, as stations= takes them from StationXML; different locations count as separate stations.
 
-    A channel has the place, else its station. Of several epochs the one that contains the time `when` counts, else the latest, with a warning
-    where the places differ.
+    The position is that of the channel, else that of its station. Of several epochs the one that contains the time `when` counts, else the latest, with a
+    warning if positions differ.
     """
     stays: Dict[str, list] = {}
     for network in inventory:
@@ -25,12 +25,12 @@ def places(inventory: Any, when: Any = None) -> Dict[str, Any]:
                 stays.setdefault(name, []).append((begin, end, tuple(0.0 if value is None else float(value) for value in spot)))
     at = None if when is None else when.timestamp
     holds = lambda stay: at is not None and stay[0] <= at <= stay[1]
-    # The first of equal ones, as max() takes it.
+    # max() takes the first of several equal ones.
     found = {name: max(all_of, key=lambda stay: (holds(stay), stay[1], stay[0])) for name, all_of in stays.items()}
     moved = [name for name, all_of in stays.items() if any(a[1] <= b[0] and a[2] != b[2] for a in all_of for b in all_of)]
     if at is None and moved:
         told = moved[0] if len(moved) == 1 else f"{len(moved)} stations, {moved[0]} the first of them,"
-        warnings.warn(f"{told} stood at different places in several epochs: the latest epoch is taken; event= tells the time whose epoch counts", stacklevel=3)
+        warnings.warn(f"{told} stood at different places in several epochs: the latest epoch is taken; event= gives the time whose epoch counts", stacklevel=3)
     outside = [name for name, stay in found.items() if at is not None and not holds(stay)]
     if outside:
         told = outside[0] if len(outside) == 1 else f"{len(outside)} stations, {outside[0]} the first of them,"

@@ -15,7 +15,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 def read(path: Path, units: Optional[str]) -> Tuple[np.ndarray, np.ndarray, np.ndarray, Optional[str]]:
-    """The values of a file of GeoTIFF 1.1, the coordinates x and y of their columns and rows, and the units of these: scale and tie point of the pixels, or their matrix without rotation; keys tell whether pixels are areas and whether units are degrees."""
+    """The values of a file of GeoTIFF 1.1, the coordinates x and y of their columns and rows, and the units of these: these follow from scale and tie point of the pixels, or from their matrix if it has no rotation. Keys tell whether pixels are areas and whether units are degrees."""
     try:
         from PIL import Image
     except ImportError as fault:
@@ -26,14 +26,14 @@ def read(path: Path, units: Optional[str]) -> Tuple[np.ndarray, np.ndarray, np.n
     except (OSError, SyntaxError, ValueError) as fault:
         raise ValueError(f"{os.fspath(path)} cannot be read: {_odd(path) or f'it is damaged or cut short ({fault})'}") from fault
     if values.ndim != 2:
-        raise ValueError(f"{os.fspath(path)} has {values.shape[2]} bands, and a map has one")
+        raise ValueError(f"{os.fspath(path)} has {values.shape[2]} bands, but a map has one")
     scale, tie, matrix = tags.get(33550), tags.get(33922), tags.get(34264)
     if scale and tie:
         steps, first = (scale[0], -scale[1]), (tie[3] - tie[0] * scale[0], tie[4] + tie[1] * scale[1])
     elif matrix and matrix[1] == 0 and matrix[4] == 0:
         steps, first = (matrix[0], matrix[5]), (matrix[3], matrix[7])
     else:
-        raise ValueError(f"{os.fspath(path)} does not say where its pixels lie (ModelPixelScale and ModelTiepoint), or they are turned: write it by gdalwarp anew")
+        raise ValueError(f"{os.fspath(path)} does not give the positions of its pixels (ModelPixelScale and ModelTiepoint), or its grid is rotated: rewrite it with gdalwarp")
     words = tags.get(34735, ())
     keys = {words[k]: words[k + 3] for k in range(4, len(words) - 3, 4)}
     middle = 0.0 if keys.get(1025) == 2 else 0.5
@@ -52,7 +52,7 @@ def read(path: Path, units: Optional[str]) -> Tuple[np.ndarray, np.ndarray, np.n
 
 
 def _unit_of(code: Optional[int], path: Path) -> Union[None, str, int]:
-    """The unit of the axes of a projection by its EPSG code, whose unit a file need not repeat; None for metres and for projections that the file defines itself."""
+    """The unit of the axes of a projection, from its EPSG code, because a file need not repeat it; None for metres and for projections that the file defines itself."""
     # 32767 is a projection without a code; those of UTM on WGS 84, ETRS89 and NAD83 and the map of the web are in metres.
     if code in (None, 0, 32767, 3857) or 32601 <= code <= 32760 or 25828 <= code <= 25838 or 26901 <= code <= 26923:
         return None
@@ -60,7 +60,7 @@ def _unit_of(code: Optional[int], path: Path) -> Union[None, str, int]:
         from pyproj import CRS
         from pyproj.exceptions import CRSError
     except ImportError:
-        warnings.warn(f"{os.fspath(path)}: x and y are those of EPSG:{code}, whose unit the file does not give, and are taken as metres; with pyproj (pip install pyproj) its unit is known, and feet are converted", stacklevel=4)
+        warnings.warn(f"{os.fspath(path)}: x and y are those of EPSG:{code}, and because the file does not give their unit, they are taken as metres; with pyproj (pip install pyproj) the unit is known, and feet are converted", stacklevel=4)
         return None
     try:
         axis = CRS.from_epsg(code).axis_info[0]
@@ -68,7 +68,7 @@ def _unit_of(code: Optional[int], path: Path) -> Union[None, str, int]:
         warnings.warn(f"{os.fspath(path)}: pyproj does not know EPSG:{code}, the projection of the map, so x and y are taken as metres", stacklevel=4)
         return None
     if axis.unit_conversion_factor != 1 and not known(axis.unit_name):
-        raise ValueError(f"{os.fspath(path)}: x and y are those of EPSG:{code}, in the unit {axis.unit_name}: gdalwarp writes the map in metres")
+        raise ValueError(f"{os.fspath(path)}: x and y are those of EPSG:{code}, in the unit {axis.unit_name}: convert the map to metres with gdalwarp")
     return axis.unit_name
 
 

@@ -1,4 +1,4 @@
-"""What programs say, for readers of Python: their commands as calls, their warnings at the line of the caller."""
+"""Messages of programs for users of Python: commands become calls, and warnings refer to the line of the caller."""
 from __future__ import annotations
 
 import os
@@ -9,13 +9,13 @@ import warnings
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Libraries that call products of linop for their user.
 BETWEEN = tuple(os.sep + name + os.sep for name in ("scipy", "pylops"))
-# What makes a dataset out of nothing.
+# Programs that make a dataset without an input.
 SOURCES = ("sfhexmesh", "sfmath", "sfpoints", "sfspike")
 
 PROGRAM, INPUT, OUTPUT = r"\bsf[a-z]\w*", r"(?: < \S+)?", r"(?: > [^\s;]+)?"
 WORD = r""" [a-z]\w*=(?:"[^"]*"|'[^']*'|(?:[^\s`;|),.]|[,.](?=\S))*)"""
 FILES = r"(?: [\w-]+\.rsf)*"
-# What is a word of a command: blanks may stand between quotes.
+# A word of a command: blanks may occur within quotes.
 WHOLE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
 # A program with parameters, or several in a pipe.
 FIRST, NEXT = rf"{PROGRAM}{INPUT}{FILES}(?:{WORD})", rf" \| {PROGRAM}(?:{WORD})*"
@@ -24,11 +24,11 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 
 
 class ProgramWarning(UserWarning):
-    """What a program warned of."""
+    """A warning of a program."""
 
 
 def warn(text: str) -> None:
-    """A warning at the line that called this package, also where scipy or PyLops stands between."""
+    """Warns at the line that called this package, also if the call went through scipy or PyLops."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(HERE + os.sep) or any(part in frame.f_code.co_filename for part in BETWEEN)):
         level, frame = level + 1, frame.f_back
@@ -36,13 +36,13 @@ def warn(text: str) -> None:
 
 
 def in_python(text: str) -> str:
-    """A message whose commands of the shell are calls: `sftransp plane=13` becomes `sifaka.run("sftransp", array, plane=13)`."""
+    """Converts the shell commands in a message to calls: `sftransp plane=13` becomes `sifaka.run("sftransp", array, plane=13)`."""
     return COMMAND.sub(lambda found: _call(found.group(), text), text)
 
 
 def _call(command: str, text: str) -> str:
     made, output = "", re.search(r" > ([^\s;]+)$", command)
-    # A file that another command of the text reads is made; else the array is what is wanted.
+    # If another command of the text reads the output, it is written to a file; otherwise the call returns an array.
     out = f"out={_quoted(output[1])}" if output and text.count(output[1]) > 1 else ""
     stages = re.sub(r" > \S+$", "", command).split(" | ")
     for stage in stages:

@@ -18,10 +18,10 @@ from ._programs import Call, Progress
 def linop(program: str, model: Any, data: Any = None, *, progress: Progress = None, **parameters: Any) -> Any:
     """A program with adj= as a scipy.sparse.linalg.LinearOperator of single precision.
 
-    model, data: what the program reads with adj=n and with adj=y, as arrays or names of files; only their axes count. Without `data` the program
-    runs once on zeros to find them. parameters: those of the program. Arrays are written once, and every product is a run.
+    model, data: the inputs of the program with adj=n and with adj=y, as arrays or names of files; only their axes matter. Without `data` the program
+    runs once on zeros to find its axes. parameters: those of the program. Arrays are written once, and every product is a run.
 
-    The operator has to_model(vector) and to_data(vector), which return DataArrays. `pylops.aslinearoperator` (or `pylops.LinearOperator`) takes it as it is.
+    The operator has to_model(vector) and to_data(vector), which return DataArrays. `pylops.aslinearoperator` (or `pylops.LinearOperator`) accepts it.
     """
     try:
         from scipy.sparse.linalg import LinearOperator
@@ -54,7 +54,7 @@ def linop(program: str, model: Any, data: Any = None, *, progress: Progress = No
 
         def fitting(self, found: rsfdata.Dataset, like: rsfdata.Dataset) -> np.ndarray:
             if found.array.size != like.array.size:
-                raise ValueError(f"{self.call.name} wrote {found.array.shape} and {like.array.shape} was expected (model= or data= of linop)")
+                raise ValueError(f"{self.call.name} wrote an array of {found.array.shape}, but {like.array.shape} was expected (model= or data= of linop)")
             return found.array.ravel()
 
         def _matvec(self, vector: np.ndarray) -> np.ndarray:

@@ -51,9 +51,9 @@ class Picture(bytes):
 
 
 def folders() -> List[str]:
-    """The folders in which programs are searched for, in order; the name PATH stands for all of its folders.
+    """The folders in which programs are searched for, in order; the word PATH means all of its folders.
 
-    SIFAKA_BIN, what this package was installed with, PATH, the build of the checkout that it lies in, the scripts of this Python.
+    These are SIFAKA_BIN, the programs installed with this package, PATH, the build of the checkout that contains it, and the scripts of this Python.
     """
     up = lambda levels, *parts: os.path.normpath(os.path.join(HERE, *[".."] * levels, *parts))
     scripts = [sysconfig.get_path("scripts")]
@@ -77,7 +77,7 @@ def book() -> Optional[str]:
 
 @functools.lru_cache(maxsize=None)
 def version(path: str, written: float) -> str:
-    """The version line of a program, whose file was `written` at that time; empty if it is not a program of Sifaka, because Madagascar's have the same names."""
+    """The version line of a program, whose file was `written` at that time; empty if it is not a program of Sifaka (Madagascar has programs of the same names)."""
     try:
         told = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", errors="replace")
     except OSError:
@@ -96,7 +96,7 @@ def find(program: str) -> str:
     """The path of a program, searched for in `folders`. The letters sf may be left out. Raises FileNotFoundError also for a SIFAKA_BIN that is no folder."""
     named = os.environ.get("SIFAKA_BIN")
     if named and not os.path.isdir(named):
-        raise FileNotFoundError(f"SIFAKA_BIN={named}: there is no such folder; it names the folder whose programs run, and without it those of this package do")
+        raise FileNotFoundError(f"SIFAKA_BIN={named}: there is no such folder; SIFAKA_BIN is the folder whose programs run, and without it the programs of this package run")
     said = lambda path: version(path, os.path.getmtime(path))
     for name in (program, f"sf{program}"):
         if not name.startswith("sf"):
@@ -130,7 +130,7 @@ def described(path: str) -> Dict[str, Any]:
     try:
         told = json.loads(done.stdout)
     except ValueError:
-        raise ProgramError(path, done.returncode, ["this is not a program of Sifaka, because it has no --sfdoc"]) from None
+        raise ProgramError(path, done.returncode, ["this is not a program of Sifaka: it has no --sfdoc"]) from None
     told["params"] = {name: one for one in told["params"] for name in [one["name"], *one["aliases"]]}
     return told
 
@@ -147,11 +147,11 @@ class Call:
         self.path, self.folder, self.outputs = find(program), folder, {}
         self.name, self.receivers = os.path.basename(self.path), parameters.get("rec")
         self.params = described(self.path)["params"]
-        # The report on the quality of a mesh is text, which is shown as messages.
+        # The report on the quality of a mesh is text, which is printed like messages.
         self.told = bool(parameters.get("verb")) or "judge" in self.params and parameters.get("judge", True)
         if parameters.get("out") is True:
-            raise ValueError("out=True: out= is the name of a file for standard output, which is returned as an array without it")
-        # Programs of pictures have an out= parameter of their own.
+            raise ValueError("out=True: out= is the name of a file for standard output; without out= an array is returned")
+        # Picture programs have their own parameter out=.
         self.target = os.fspath(parameters["out"]) if "out" not in self.params and parameters.get("out") else None
         if self.target:
             parameters = {key: value for key, value in parameters.items() if key != "out"}
@@ -161,7 +161,7 @@ class Call:
         named = [key for key, value in parameters.items() if self._role(key) == "output" and key not in self.outputs and value]
         named += ["out"] if self.target else []
         if named and self.outputs:
-            raise ValueError(f"{named[0]}= names a file and {next(iter(self.outputs))}=True asks for an array: give all as names or all as True")
+            raise ValueError(f"{named[0]}= names a file, but {next(iter(self.outputs))}=True requests an array: give names for all or True for all")
         # The data of named files go to DATAPATH, all others to the temporary folder.
         if not self.target:
             self.words.append("out=stdout" if named else f"datapath={folder}{os.sep}")
@@ -187,7 +187,7 @@ class Call:
         if np.ndim(value) == 0 and not isinstance(value, (rsfdata.Dataset, xarray.DataArray)):
             if key in MODEL and kind == "file":
                 across = ", y=(0, 10, 101)" if "3d" in self.name else ""
-                raise ValueError(f"{key}={value} is a number, but {key} is an array: sifaka.grid({value}, z=(0, 10, 101), x=(0, 10, 151){across}) is the same everywhere, and so is 0 * vp + {value} on the axes of vp")
+                raise ValueError(f"{key}={value} is a number, but {key} must be an array: sifaka.grid({value}, z=(0, 10, 101), x=(0, 10, 151){across}) has this value everywhere, and so has 0 * vp + {value} on the axes of vp")
             return str(value)
         return self.file(key, value)
 
@@ -214,12 +214,12 @@ class Call:
         if found.array.dtype == np.float64:
             largest = np.max(np.abs(found.array), where=np.isfinite(found.array), initial=0)
             if largest > np.finfo("f4").max:
-                raise ValueError(f"{name}: numbers up to {largest:.3g} are beyond single precision, which ends at 3.4e38: scale the array")
+                raise ValueError(f"{name}: numbers up to {largest:.3g} are too large for single precision, whose limit is 3.4e38: scale the array")
         rsfdata.write(path, found.like(found.array.astype("c8")) if found.array.dtype.kind == "c" else found)
         return path
 
     def inputs(self, given: tuple) -> Optional[str]:
-        """Assigns inputs without a name: to the list of datasets of a program that has one, else to standard input, whose file is returned."""
+        """Assigns inputs without a name to the list of datasets of a program that has one, else to standard input, whose file is returned."""
         for value in given:
             same_places(value, self.receivers)
         lists = any(one["type"] == "words" and one["name"].startswith("file") for one in self.params.values())
@@ -235,8 +235,8 @@ class Call:
         out = self.target or os.path.join(self.folder, "stdout")
         read = [part for word in words for part in (word.partition("=")[2] or word).split(",")] + [stdin or ""]
         if self.target and any(os.path.exists(out) and os.path.exists(path) and os.path.samefile(path, out) for path in read):
-            raise ValueError(f"out={out} is a file that {self.name} reads: give the output another name")
-        # The program names other files after this one, so an existing file is moved aside, and moved back if the program fails.
+            raise ValueError(f"out={out} is a file that {self.name} reads: choose another name for the output")
+        # The program names other files after this one, so an existing file is renamed, and restored if the program fails.
         before = out + ".before" if self.target and os.path.isfile(out) else None
         if before:
             os.replace(out, before)
@@ -285,8 +285,8 @@ def same_places(data: Any, points: Any) -> None:
     first = int(np.argmax(~np.isclose(rows[0], rows[1], rtol=1e-5, atol=1e-3).all(-1)))
     has, takes = (" ".join(f"{name}={value:g}" for name, value in zip(names, places[first])) for places in rows)
     sort = [places[np.lexsort(places.T)] for places in rows]
-    cure = "the same points in another order: data.isel(r=...) puts them in that of rec=, or give rec= in the order of the data" if np.allclose(*sort, rtol=1e-5, atol=1e-3) else "give the data of these receivers, or rec= as in the run that made the data"
-    raise ValueError(f"receiver {first + 1} of the data lies at {has}, and that of rec= at {takes}: {cure}; data.drop_vars({names}) takes the coordinates away where they are wrong")
+    cure = "these are the same points in another order: data.isel(r=...) reorders the data, or give rec= in the order of the data" if np.allclose(*sort, rtol=1e-5, atol=1e-3) else "give the data of these receivers, or rec= as in the run that made the data"
+    raise ValueError(f"receiver {first + 1} of the data lies at {has}, but that of rec= at {takes}: {cure}; data.drop_vars({names}) removes the coordinates if they are wrong")
 
 
 def has_axes(name: str, value: Any) -> None:
@@ -295,7 +295,7 @@ def has_axes(name: str, value: Any) -> None:
         return
     if not isinstance(value, xarray.DataArray):
         across = ", y=(0, 10)" if np.ndim(value) == 3 else ""
-        raise ValueError(f"{name} is an array whose axes have no names: sifaka.grid({name}, z=(0, 10), x=(0, 10){across}) gives each its name, origin and spacing")
+        raise ValueError(f"the axes of {name} have no names: sifaka.grid({name}, z=(0, 10), x=(0, 10){across}) gives each a name, an origin and a spacing")
     if "z" not in value.dims:
         names = ", ".join(map(str, value.dims))
         raise ValueError(f"{name} has the dimensions {names}, but those of a model are z, x and in 3-D y: rename them, as in {name}.rename(depth='z', distance='x')")
@@ -382,10 +382,10 @@ def run(program: str, *inputs: Any, progress: Progress = None, **parameters: Any
     """Runs a program and returns what it wrote to standard output.
 
     inputs: standard input (or, of programs that take a list of datasets, all of them). parameters: those of the program; an input may be a file name or an
-    array, and an output a file name or True; out= names a file for standard output, which is returned instead of its array. What a program says in addition to
-    warnings is printed with verb=True, and the figures of a mesh unless judge=False; plan=True returns the plan. progress: True shows steps and rate, a function gets the numbers of steps done and of all.
+    array, and an output a file name or True; out= names a file for standard output, which is returned instead of its array. Messages other than warnings
+    are printed with verb=True, and the report on a mesh unless judge=False; plan=True returns the plan. progress: True shows steps and rate; a function is called with the number of steps done and that of all steps.
 
-    Returns a DataArray; a dict of them, "data" and the names of outputs that are True; a Picture; or text. Errors: ProgramError.
+    Returns a DataArray; a dict of DataArrays with the keys "data" and the names of outputs that are True; a Picture; or text. Raises ProgramError.
     """
     with tempfile.TemporaryDirectory(prefix="sifaka-") as folder:
         call = Call(program, folder, parameters)
