@@ -54,7 +54,7 @@ class Grids(Scratch):
             for head, unit in (("xllcorner 0\nyllcorner 0\ncellsize 100\n", "m"), ("xllcorner 10\nyllcorner 100\ncellsize 2\n", "m"), ("xllcorner 13\nyllcorner 42\ncellsize 0.1\n", "degrees_east")):
                 self.assertEqual(grids.read(self.esri(size + head)).x.attrs["units"], unit, head)
         site = self.esri(size + "xllcorner 0\nyllcorner 0\ncellsize 2\n")
-        with self.assertWarnsRegex(UserWarning, r'dem.asc does not say .* taken for degrees: give units="m" or'):
+        with self.assertWarnsRegex(UserWarning, r'dem.asc does not say .* taken to be in degrees: give units="m" or'):
             self.assertEqual(grids.read(site).x.attrs["units"], "degrees_east")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -78,7 +78,7 @@ class Grids(Scratch):
         self.assertTrue(np.isnan(found.values[2, 1]))
         for head, words in (
             ("ncols 4\nxllcorner 0\ncellsize 1\n", "lacks nrows, yllcorner"),
-            ("ncols 4\nnrows 4\nxllcorner 0\nyllcorner 0\ncellsize 1\n", "has 12 values, and its header says 4 rows of 4"),
+            ("ncols 4\nnrows 4\nxllcorner 0\nyllcorner 0\ncellsize 1\n", "has 12 values, but its header says 4 rows of 4"),
             ("ncols four\n", "ncols is `four`"),
         ):
             with self.assertRaisesRegex(ValueError, words):
@@ -168,7 +168,7 @@ class Grids(Scratch):
             found = grids.read(self.path("moho.nc"), units="m")
         self.assertEqual(found.attrs["units"], "m")
         np.testing.assert_allclose(found, 1000 * heights())
-        with self.assertRaisesRegex(ValueError, "write.. makes NetCDF, but .tif is the ending of other files: choose .nc"):
+        with self.assertRaisesRegex(ValueError, "write.. makes NetCDF, but .tif is the suffix of another format: choose .nc"):
             grids.write(self.path("o.tif"), found)
 
     def netcdf(self, kind="NETCDF4"):
@@ -260,9 +260,9 @@ class Grids(Scratch):
         self.assertEqual((part.shape, float(part[0, 0])), ((60, 5), -1))
         self.assertTrue((part.values != -1).any())
         for words, call in (
-            ("y of the grid goes from .* but the map from 42 to 42.1", lambda: grids.utm(degrees, 33, y=(4640000, 500, 60))),
+            ("y of the grid is from .* but that of the map from 42 to 42.1", lambda: grids.utm(degrees, 33, y=(4640000, 500, 60))),
             ("zone=61: zones are 1 to 60", lambda: grids.utm(degrees, 61)),
-            ("zone=11 is around longitude -117, but the map around 13.1: its zone is 33", lambda: grids.utm(degrees, 11)),
+            ("zone=11 is around longitude -117, but the map is around 13.1: its zone is 33", lambda: grids.utm(degrees, 11)),
             ("x of the map is in m, and utm.. takes longitude in degrees", lambda: grids.utm(found, 33)),
         ):
             with self.assertRaisesRegex(ValueError, words):
@@ -297,14 +297,14 @@ class Grids(Scratch):
                 # Degrees in single precision have errors of 1e-6, a tenth of a metre.
                 self.assertLess(abs(distance * np.sin(np.radians(azimuth)) - float(found.x[i])), 0.5)
                 self.assertLess(abs(distance * np.cos(np.radians(azimuth)) - float(found.y[j])), 0.5)
-        with self.assertRaisesRegex(ValueError, r"x of the grid goes from .* but the map from 12 to 15.*origin is \(latitude, longitude\)"):
+        with self.assertRaisesRegex(ValueError, r"x of the grid is from .* but that of the map from 12 to 15.*origin is \(latitude, longitude\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 12.1), x=(-5e4, 1e4, 11), y=(0, 1, 1))
         with self.assertRaisesRegex(ValueError, r"x=\(0, 10\): it is an origin, a spacing and a number of samples .* as in x=\(-1000, 10, 201\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 13.2), x=(0, 10), y=(0, 1, 1))
         # A map made by a user that does not give the units of its axes.
         named = grids.read(self.path("plane.nc"))
         bare = xarray.DataArray(named.values, {name: named[name].values for name in named.dims}, named.dims)
-        with self.assertRaisesRegex(ValueError, r"x of the map has no units and is taken for metres: .* set map.x.attrs\['units'\] = 'degrees_east'"):
+        with self.assertRaisesRegex(ValueError, r"x of the map has no units and is taken to be in metres: .* set map.x.attrs\['units'\] = 'degrees_east'"):
             grids.local(bare, (42.7, 13.2), x=(-5e4, 1e4, 11), y=(-6e4, 3e4, 5))
         bare.x.attrs["units"] = "degrees_east"
         again = grids.local(bare, (42.7, 13.2), x=(-5e4, 1e4, 11), y=(-6e4, 3e4, 5))

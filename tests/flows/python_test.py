@@ -228,7 +228,7 @@ class Runs(Scratch):
         rec = sifaka.points(x=range(100, 500, 100), z=20)
         for given, points, told in (
             (data.sortby("x", ascending=False), rec, "receiver 1 of the data lies at x=400 z=20, but that of rec= at x=100 z=20: these are the same points in another order"),
-            (data, rec + np.float32([50, 0]), "and that of rec= at x=150 z=20: give the data of these receivers"),
+            (data, rec + np.float32([50, 0]), "but that of rec= at x=150 z=20: give the data of these receivers"),
         ):
             with self.assertRaisesRegex(ValueError, told):
                 sifaka.run("sfvsgrad2d-gpu", given, rec=points, **words)

@@ -259,10 +259,10 @@ class Seismology(Scratch):
         late = self.named().assign_coords(t=data().t.values + 0.0015)
         late.attrs.clear()
         np.testing.assert_allclose(seismology.from_stream(seismology.to_stream(late)).t, late.t, atol=1e-6)
-        with self.assertRaisesRegex(ValueError, "the channels end in Z, N, E, and .* orient=seismology.EAST_NORTH makes x and y of E and N"):
+        with self.assertRaisesRegex(ValueError, "the channels end in Z, N, E, but .* orient=seismology.EAST_NORTH makes x and y of E and N"):
             seismology.from_stream(stream, orient=seismology.GRID)
         radial = seismology.from_stream(stream).assign_coords(component=["Z", "R", "T"])
-        with self.assertRaisesRegex(ValueError, "a component is called R, .*: say which channel it is") as refused:
+        with self.assertRaisesRegex(ValueError, "a component is called R, .*: give its channel and sign") as refused:
             seismology.to_stream(radial)
         cure = eval(str(refused.exception).rsplit("orient=", 1)[1], {"seismology": seismology})
         self.assertEqual(seismology.to_stream(radial.isel(component=[0, 1]), orient=cure)[1].id, "IV.AAA..HXR")
@@ -314,7 +314,7 @@ class Seismology(Scratch):
         with self.assertRaisesRegex(ValueError, r"dimensions t, component and r, but these are Time, component, r: rename them if they are traces, as in data.rename\(\{'Time': 't'\}\)"):
             seismology.to_stream(data().rename(t="Time"))
         shots = data().expand_dims(shot=3)
-        with self.assertRaisesRegex(ValueError, r"these also have shot: choose one by isel\(\), as in data.isel\(\{'shot': 0\}\)"):
+        with self.assertRaisesRegex(ValueError, r"these also have shot: select one sample with isel\(\), as in data.isel\(\{'shot': 0\}\)"):
             seismology.to_stream(shots)
         self.assertEqual(len(seismology.to_stream(shots.isel(shot=0))), 6)
 

@@ -115,7 +115,7 @@ class Slips(Scratch):
         self.assertEqual(seismology.from_stream(both.select(channel="HN?")).values.max(), 5.0)
 
     def test_channels_without_directions_are_told(self):
-        with self.assertWarnsRegex(UserWarning, "the channels end in Z, 1, 2, and EAST_NORTH makes x and y of E and N only, so the components are z, 1, 2"):
+        with self.assertWarnsRegex(UserWarning, "the channels end in Z, 1, 2, and EAST_NORTH makes x and y only of E and N, so the components are z, 1, 2"):
             seismology.from_stream(stream(["HHZ", "HH1", "HH2"]), orient=seismology.EAST_NORTH)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

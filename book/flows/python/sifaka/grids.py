@@ -5,12 +5,12 @@
     heights = grids.read("dem.tif")                                     # or dem.asc, dem.nc, dem.grd
     topo = grids.utm(heights, 33)                                       # degrees to metres of UTM zone 33, as utm=33 of the programs
     topo = grids.local(heights, (42.7, 13.2), x=(-5000, 100, 101), y=(-5000, 100, 101))
-    sifaka.write("topo.rsf", 900 - topo)                                # z downwards from 900 m: a map for sfhexmesh surfaces=
+    sifaka.write("topo.rsf", 900 - topo)                                # depths below 900 m: a map for sfhexmesh surfaces=
     grids.write("data.nc", sifaka.read("wavefield.rsf"))                # for xarray, GMT, ParaView, QGIS
 
-`read` gives an array with the dimensions y, x and, in models, z (downwards), both of which increase; what is missing is NaN. Positions are those
-of the middle of cells. `local` takes degrees to metres east (x) and north (y) of a place, along geodesics of WGS 84, as `sifaka.seismology` does with
-stations; a map in metres is only shifted. `utm` takes degrees to the metres of a zone of UTM, as `utm=` of the programs does with sources and stations. GeoTIFF needs Pillow (and pyproj for the units of EPSG codes other than UTM), NetCDF one of netCDF4, h5netcdf and scipy, which xarray uses.
+`read` returns an array with the dimensions y, x and, in models, z (downwards), all of which increase; missing values are NaN. Coordinates are those
+of the centres of cells. `local` converts degrees to metres east (x) and north (y) of a point, along geodesics of WGS 84, as `sifaka.seismology` does for
+stations; a map in metres is only shifted. `utm` converts degrees to metres in a UTM zone, as `utm=` of the programs does for sources and stations. GeoTIFF needs Pillow (and pyproj for the units of EPSG codes other than UTM), NetCDF needs netCDF4, h5netcdf or scipy, which xarray uses.
 """
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ UNITS = {"x": ("degrees_east", "degree_east", "degrees_e"), "y": ("degrees_north
 # Units of speeds and densities that are not SI, without blanks, with the SI unit and the factor.
 OTHERS = {"km/s": ("m/s", 1000), "kms-1": ("m/s", 1000), "km.s-1": ("m/s", 1000), "g/cm3": ("kg/m3", 1000), "gcm-3": ("kg/m3", 1000),
           "g/cc": ("kg/m3", 1000), "g/cm^3": ("kg/m3", 1000), "g.cm-3": ("kg/m3", 1000), "gpa": ("Pa", 1e9)}
-# Endings of files in formats other than NetCDF.
+# Suffixes of formats other than NetCDF.
 FOREIGN = (".tif", ".tiff", ".asc", ".txt", ".csv", ".xyz", ".rsf", ".sgy", ".segy", ".su", ".png", ".jpg", ".jpeg", ".pdf", ".vtk", ".npy", ".npz")
 # WGS 84: semi-major axis in m, flattening.
 LONG, FLAT = 6378137.0, 1 / 298.257223563
 
 
 def read(path: Path, name: Optional[str] = None, units: Optional[str] = None) -> xarray.DataArray:
-    """A map or a model from a file, whose kind is known by its first bytes; `name` chooses one of several quantities of a NetCDF file, whose
-    depths in km and speeds and densities in km/s and g/cm3 become SI units; heights in km or feet become metres, with a warning.
+    """Reads a map or a model from a file, whose format is recognised by its first bytes. `name` chooses one of several quantities of a NetCDF file.
+    Depths in km, speeds in km/s and densities in g/cm3 are converted to SI units, and heights in km or feet to metres, with a warning.
 
-    units: "degrees" or "m" of the axes x and y of a file that does not say it, as ESRI's grids do not. Without it they are degrees where they
-    can be (y within 90, x within 360 and cells smaller than 10), with a warning where cells of one unit and more may be metres as well.
+    units: "degrees" or "m", for the axes x and y of a file without units, such as ESRI's grids. Without it the axes are taken to be in degrees
+    if that is possible (y within 90, x within 360 and cells smaller than 10), with a warning if cells of one unit or more could also be metres.
     """
     if units not in (None, "degrees", "m"):
         raise ValueError(f'units={units!r}: the axes of a map are in "degrees" or "m"')
@@ -64,7 +64,7 @@ def write(path: Path, data: xarray.DataArray) -> None:
     """Writes data with their axes, units and names as NetCDF by the CF conventions."""
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending in FOREIGN:
-        raise ValueError(f"{os.fspath(path)}: write() makes NetCDF, but {ending} is the ending of other files: choose .nc or .grd (gdal_translate of GDAL and xarray make others of it)")
+        raise ValueError(f"{os.fspath(path)}: write() makes NetCDF, but {ending} is the suffix of another format: choose .nc or .grd (gdal_translate of GDAL and xarray convert it)")
     made = data.astype("f4").rename(data.name or "data").copy()
     for name in made.dims:
         if name in made.coords and made[name].dtype.kind in "iuf":
@@ -90,11 +90,11 @@ def write(path: Path, data: xarray.DataArray) -> None:
 
 
 def local(found: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis) -> xarray.DataArray:
-    """The map or model on a regular grid in metres around `origin` (latitude and longitude, or y and x of the map): x east and y north, each as
-    origin, spacing, number. Values lie on planes between the four that are around them."""
+    """Interpolates the map or model to a regular grid in metres around `origin` (latitude and longitude, or y and x of the map): x east and y north, each as
+    origin, spacing, number. The interpolation between the four surrounding values is bilinear."""
     for name, axis in (("x", x), ("y", y)):
         if np.ndim(axis) != 1 or len(axis) != 3:
-            raise ValueError(f"{name}={axis}: it is an origin, a spacing and a number of samples in metres around origin=, as in {name}=(-1000, 10, 201)")
+            raise ValueError(f"{name}={axis}: give an origin, a spacing and a number of samples, in metres from origin=, as in {name}=(-1000, 10, 201)")
     east, north = (axis[0] + axis[1] * np.arange(axis[2]) for axis in (x, y))
     if found["x"].attrs.get("units") == "degrees_east":
         latitude, longitude = _places(origin, *np.meshgrid(east, north))
@@ -107,13 +107,13 @@ def local(found: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis
     except ValueError as fault:
         if "units" in found["x"].attrs:
             raise
-        raise ValueError(f"{fault}. x of the map has no units and is taken for metres: if it is longitude, set map.x.attrs['units'] = 'degrees_east'") from None
+        raise ValueError(f"{fault}. x of the map has no units and is taken to be in metres: if it is longitude, set map.x.attrs['units'] = 'degrees_east'") from None
 
 
 def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None, y: Optional[Axis] = None, fill: Optional[float] = None) -> xarray.DataArray:
-    """The map or model in degrees on a regular grid in metres of a zone of UTM (WGS 84): 11 or "11N" in the north, "11S" or -11 in the south.
+    """Interpolates the map or model in degrees to a regular grid in metres of a UTM zone (WGS 84): 11 or "11N" in the north, "11S" or -11 in the south.
 
-    x and y are each an origin, a spacing and a number of samples; without them the grid is the largest rectangle inside of the map, in steps near to
+    x and y are each an origin, a spacing and a number of samples; without them the grid is the largest rectangle inside of the map, with steps close to
     its own. Values are interpolated linearly along x and y. Where the map has no value, the grid gets fill=; without fill= that is an error.
     """
     unit = str(found["x"].attrs.get("units", found["x"].attrs.get("unit", "")))
@@ -129,7 +129,7 @@ def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None
     # Some maps count longitude from 0 to 360.
     turns = 360 * round((float(found.x.mean()) - middle) / 360)
     if abs(float(found.x.mean()) - turns - middle) > 30:
-        raise ValueError(f"zone={zone!r} is around longitude {middle}, but the map around {float(found.x.mean()):g}: its zone is {(own + 183) // 6 % 60 or 60}")
+        raise ValueError(f"zone={zone!r} is around longitude {middle}, but the map is around {float(found.x.mean()):g}: its zone is {(own + 183) // 6 % 60 or 60}")
     if x is None or y is None:
         inner = _inside(found.x.values - turns, found.y.values, middle, foot)
         x, y = x or inner[0], y or inner[1]
@@ -149,7 +149,7 @@ def _inside(x: np.ndarray, y: np.ndarray, middle: int, foot: float) -> Tuple[Axi
         step = float(max((ten * k for k in (1, 2, 5) if ten * k <= 1.001 * near), default=0.0))
         begin = float(np.ceil(first / step) * step) if step else 0.0
         if not step or begin + step > last:
-            raise ValueError("the map is too small for a grid inside of it: give x= and y= and fill=, or a larger map")
+            raise ValueError("the map is too small for a grid inside of it: give x=, y= and fill=, or a larger map")
         axes.append((begin, step, 1 + int((last - begin) / step)))
     return axes[0], axes[1]
 
@@ -176,19 +176,19 @@ def _sampled(found: xarray.DataArray, places: Tuple[np.ndarray, np.ndarray], axe
 
 
 def _between(name: str, axis: np.ndarray, wanted: np.ndarray, reach: bool) -> Tuple[np.ndarray, np.ndarray]:
-    """The indices of the samples before the wanted places, and the fractions of the interval after them. Places beyond the ends are refused
+    """The indices of the samples before the wanted places, and the fractions of the interval after them. Positions beyond the ends are refused
     (`reach`), or their fraction is NaN."""
     step = (axis[-1] - axis[0]) / (len(axis) - 1)
     at = (wanted - axis[0]) / step
-    # A place slightly beyond the ends is due to rounding.
+    # A position slightly beyond the ends is due to rounding.
     beyond = (at < -1e-6) | (at > len(axis) - 1 + 1e-6)
     if reach and beyond.any():
-        raise ValueError(f"{name} of the grid goes from {wanted.min():g} to {wanted.max():g}, but the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
+        raise ValueError(f"{name} of the grid is from {wanted.min():g} to {wanted.max():g}, but that of the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
     first = np.clip(np.floor(at), 0, len(axis) - 2).astype(int)
     return first, np.where(beyond, np.nan, np.clip(at - first, 0, 1))
 
 
-# UTM: Krueger's series in the third flattening (1912, as in Karney 2011): forward, back, and from conformal latitude; scale and easting.
+# UTM by Krueger's series in the third flattening (1912, as in Karney 2011): forward, inverse, and from conformal latitude; scale and easting.
 THIRD = FLAT / (2 - FLAT)
 ARC = LONG / (1 + THIRD) * (1 + THIRD**2 / 4 + THIRD**4 / 64) * 0.9996
 FORWARD = (THIRD / 2 - 2 / 3 * THIRD**2 + 5 / 16 * THIRD**3 + 41 / 180 * THIRD**4, 13 / 48 * THIRD**2 - 3 / 5 * THIRD**3 + 557 / 1440 * THIRD**4,
@@ -262,7 +262,7 @@ def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, told: Optional[str], 
     cell = max((abs(axis[1] - axis[0]) for axis in (x, y) if len(axis) > 1), default=0.0)
     degrees = told == "degrees" or (not told and np.abs(x).max() <= 360 and np.abs(y).max() <= 90 and cell < 10)
     if degrees and not told and cell >= 1:
-        warnings.warn(f"{os.fspath(path)} does not say whether its axes are degrees or metres; they are taken for degrees: give units=\"m\" or units=\"degrees\"", stacklevel=4)
+        warnings.warn(f"{os.fspath(path)} does not say whether its axes are in degrees or metres; they are taken to be in degrees: give units=\"m\" or units=\"degrees\"", stacklevel=4)
     units = {"x": "degrees_east", "y": "degrees_north"} if degrees else {"x": "m", "y": "m"}
     return _array(values.astype("f4"), {"y": y, "x": x}, units)
 
@@ -276,7 +276,7 @@ def _esri(path: Path, units: Optional[str]) -> xarray.DataArray:
         try:
             head[words[0].lower()] = float(words[1])
         except ValueError:
-            raise ValueError(f"{os.fspath(path)}: {words[0]} is `{words[1]}`, and must be a number") from None
+            raise ValueError(f"{os.fspath(path)}: {words[0]} is `{words[1]}`, but must be a number") from None
         words = words[2:]
     missing = [key for key in ("ncols", "nrows") if key not in head]
     if not ("cellsize" in head or "dx" in head and "dy" in head):
@@ -288,7 +288,7 @@ def _esri(path: Path, units: Optional[str]) -> xarray.DataArray:
         raise ValueError(f"{os.fspath(path)}: the header of an ESRI grid lacks {', '.join(missing)}")
     shape = int(head["nrows"]), int(head["ncols"])
     if len(words) != shape[0] * shape[1]:
-        raise ValueError(f"{os.fspath(path)} has {len(words)} values, and its header says {shape[0]} rows of {shape[1]}")
+        raise ValueError(f"{os.fspath(path)} has {len(words)} values, but its header says {shape[0]} rows of {shape[1]}")
     values = np.array(words, dtype=float).reshape(shape)[::-1]
     # -9999 is the default of the format.
     values[values == head.get("nodata_value", -9999.0)] = np.nan
@@ -317,7 +317,7 @@ def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.Dat
         unit = str(told.get("units", ""))
         own = own or next((key for key, words in UNITS.items() if unit.lower() in words), None)
         if own is None or own in axes:
-            raise ValueError(f"{os.fspath(path)}: the dimensions of {chosen} are {', '.join(map(str, found.dims))}; x or lon, y or lat, and z or depth are known")
+            raise ValueError(f"{os.fspath(path)}: the dimensions of {chosen} are {', '.join(map(str, found.dims))}, but must be x or lon, y or lat, and z or depth")
         axis = found[dim].values.astype(float)
         is_degrees = own != "z" and not unit and (units == "degrees" or not units and str(dim).lower() in ("lon", "lat", "longitude", "latitude"))
         if own != "z" and (unit.lower() in UNITS[own] or is_degrees):

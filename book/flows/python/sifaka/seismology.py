@@ -11,11 +11,11 @@
     stream.write("data.mseed", "MSEED"); seismology.write_sac("folder", stream)
     again = seismology.from_stream(obspy.read("data.mseed"))
 
-Names are NETWORK.STATION or NETWORK.STATION.LOCATION. In RSF headers they are the key stations=, with origin_time= and time_shift= (s), which
-sfsem3d-gpu and sfvsfd3d-gpu write by themselves from stations=, cmt= and quakeml=: time 0 of the data is time_shift after origin_time; every program that keeps all receivers keeps them, and so do arrays in Python. Channels are named as in
+Names are NETWORK.STATION or NETWORK.STATION.LOCATION. RSF headers have them as the key stations=, with origin_time= and time_shift= (s), which
+sfsem3d-gpu and sfvsfd3d-gpu derive from stations=, cmt= and quakeml=: time 0 of the data is time_shift after origin_time. Every program that keeps all receivers keeps these keys, and so do arrays in Python. Channels are named as in
 SEED: band by the sampling, X for synthetic (J where data are rotations, S for strain), then the component. A component z, positive downwards, becomes Z, positive upwards; x and y become 1 and 2,
-or E and N with `orient=seismology.EAST_NORTH`. from_stream leaves components as they were recorded, Z upwards; with the same orient= it makes z, x and y of
-them, as gradients and images take them. Needs obspy.
+or E and N with `orient=seismology.EAST_NORTH`. from_stream leaves components as they were recorded, Z upwards; with the same orient= it converts them
+to z, x and y, which gradients and images need. Needs obspy.
 """
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BANDS = ((0.001, "F"), (0.004, "C"), (0.0125, "H"), (0.1, "B"), (1.0, "M"))
 
 
 def local(latitude: float, longitude: float, origin: Tuple[float, float]) -> Tuple[float, float]:
-    """x east and y north of a place, in m on the ellipsoid, by its distance and azimuth from `origin` (latitude, longitude)."""
+    """x east and y north of a point in m, from its distance and azimuth from `origin` (latitude, longitude) on the ellipsoid."""
     if not -90 <= origin[0] <= 90:
         raise ValueError(f"origin={origin}: the latitude comes first, from -90 to 90 degrees, then the longitude")
     distance, azimuth, _ = gps2dist_azimuth(*origin, latitude, longitude)
@@ -67,15 +67,15 @@ def time_of(event: Any) -> Any:
 def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0, event: Any = None) -> Tuple[np.ndarray, List[str]]:
     """Points for rec= (x east, y north, z down from the height `ground`, in m) and names of the stations of an inventory.
 
-    event: the earthquake, whose time tells which epoch of a station that was moved counts; without it that is the latest, with a warning.
+    event: the earthquake, whose time chooses the epoch of a station that was moved; without it the latest epoch is taken, with a warning.
     """
     if not isinstance(inventory, obspy.Inventory):
-        raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), and this is a {type(inventory).__name__}")
+        raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), but this is a {type(inventory).__name__}")
     found = places(inventory, time_of(event))
     for name, (latitude, longitude, *_) in found.items():
         away = np.hypot(*local(latitude, longitude, origin))
         if away > FAR:
-            warnings.warn(f"{name} is {away / 1000:.0f} km away from origin={origin}, too far for a plane with axes x and y; origin is (latitude, longitude)", stacklevel=2)
+            warnings.warn(f"{name} is {away / 1000:.0f} km from origin={origin}, too far for a plane with the axes x and y; origin is (latitude, longitude)", stacklevel=2)
     points = [(*local(lat, lon, origin), ground - height + depth) for lat, lon, height, depth in found.values()]
     return np.array(points, "f4"), list(found)
 
@@ -86,7 +86,7 @@ def one_event(event: Any) -> Any:
     if events is None:
         return event
     if len(events) != 1:
-        raise ValueError(f"the catalogue has {len(events)} events, and one is the source: choose it, as in catalog[0]")
+        raise ValueError(f"the catalogue has {len(events)} events, but the source is one event: choose it, as in catalog[0]")
     return events[0]
 
 
@@ -100,7 +100,7 @@ def moment_tensor(event: Any) -> Any:
     event = one_event(event)
     found = getattr(mechanism_of(event), "moment_tensor", None)
     if getattr(found, "tensor", None) is None:
-        raise ValueError(f"{event.resource_id}: the event has no moment tensor, from which the source is made")
+        raise ValueError(f"{event.resource_id}: the event has no moment tensor, which the source needs")
     return found
 
 
@@ -130,8 +130,8 @@ def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
 def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict[str, Any]:
     """sou=, src= and the moment tensor of an event with a focal mechanism, for a grid with x east, y north and z down.
 
-    The place is the origin that the tensor was derived for (the centroid), else the one that the event prefers. Its depth counts from sea
-    level, which lies at z = `ground`. An event without a tensor is refused: give its mechanism by hand.
+    The position is that of the origin for which the tensor was derived (the centroid), else that of the preferred origin. Its depth counts from sea
+    level, which is at z = `ground`. An event without a tensor is refused: give its mechanism yourself.
     """
     place, tensor = origin_and_tensor(event)
     x, y = local(place.latitude, place.longitude, origin)
@@ -141,7 +141,7 @@ def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict
 
 
 def half_duration_of(event: Any) -> float:
-    """Half of the duration of the event's source time function in s, else the value of the Global CMT catalogue for its moment, as with quakeml=."""
+    """Half of the duration of the event's source time function in s, else the value that the Global CMT catalogue uses for its moment, as with quakeml=."""
     found = moment_tensor(event)
     duration = getattr(found.source_time_function, "duration", None)
     if duration is not None:
@@ -157,7 +157,7 @@ def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> No
 
     half_duration: in s; without it that of the event, by the rule of quakeml=: half of the duration of its source time function, else
     1.05e-8 times the cube root of its moment in dyne cm. The file has the body-wave and surface-wave magnitudes of the event, or 0. Its first
-    line is the origin that the event prefers; latitude, longitude, depth and time shift are those of the origin that the tensor was derived for.
+    line is the preferred origin of the event; latitude, longitude, depth and time shift are those of the origin for which the tensor was derived.
     """
     event = one_event(event)
     place, tensor = origin_and_tensor(event)
@@ -181,7 +181,7 @@ def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> No
 def stations_file(inventory: Any, path: str, event: Any = None) -> None:
     """Writes the STATIONS file that stations= of sfsem3d-gpu and sfvsfd3d-gpu reads; event= is that of `receivers`.
 
-    Its names have no location: of a station with several the first one is written, with a warning that names the others.
+    Its names have no location: of several locations of a station the first one is written, and a warning names the others.
     """
     lines: Dict[str, str] = {}
     missing = []
@@ -200,8 +200,8 @@ def stations_file(inventory: Any, path: str, event: Any = None) -> None:
 def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centre: Optional[float] = None) -> xarray.DataArray:
     """The data with the names of their receivers, and with times relative to the origin time of an event, by the rule of `source`.
 
-    centre: the time of the run, in s, at which its source has the centre of its time function: 4 tau with stf=gauss. It is taken from the
-    times t. Without it time 0 of the run is the origin time, with a warning where the run begins there.
+    centre: the time of the run, in s, at the centre of the time function of its source: 4 tau with stf=gauss. It is subtracted from the
+    times t. Without it time 0 of the run is the origin time, with a warning if the run begins there.
     """
     if data.sizes.get("r") != len(names):
         raise ValueError(f"the data have {data.sizes.get('r', 0)} receivers (dimension r), but {len(names)} names are given")
@@ -209,7 +209,7 @@ def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centr
     event = None if event is None else one_event(event)
     if event is not None and centre is None and "t" in data.dims and float(data.t[0]) >= 0:
         warnings.warn(
-            "time 0 of the run is taken for the origin time of the event, and a source that begins there has its centre later (4 tau with stf=gauss): "
+            "time 0 of the run is taken to be the origin time of the event, but the centre of a source that begins there is later (4 tau with stf=gauss): "
             "give named() centre=, the time of that centre in s, or centre=0",
             stacklevel=2,
         )
@@ -239,11 +239,11 @@ def numbers(data: xarray.DataArray) -> List[int]:
 
 
 def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, orient: Orient = GRID) -> Any:
-    """The traces of data with the dimensions t, component and r as an obspy.Stream; names without an inventory are kept, too.
+    """Converts data with the dimensions t, component and r to an obspy.Stream; names are kept without an inventory, too.
 
-    inventory, event: coordinates for the headers of SAC, and from both the distance and the back azimuth that ObsPy's `rotate("NE->RT")` and
-    record sections take; stations that the inventory lacks are warned of. Receivers without names are
-    called XX.R0001, ... by their coordinate r, so that those of a selection keep the names that they have among all.
+    inventory, event: give coordinates for SAC headers, and together the distance and the back azimuth that ObsPy's `rotate("NE->RT")` and
+    record sections need; there is a warning for stations that the inventory lacks. Receivers without names are
+    called XX.R0001, ... by their coordinate r, so that a selection of receivers keeps their names.
     """
     if "r" not in data.dims and ("r" in data.coords or "station" in data.coords):
         data = data.expand_dims("r")
@@ -254,7 +254,7 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
         cure = f"rename them if they are traces, as in data.rename({pairs})" if pairs else f"{' and '.join(missing)} is missing"
         raise ValueError(f"traces have the dimensions t, component and r, but these are {', '.join(map(str, data.dims))}: {cure}")
     if others:
-        raise ValueError(f"traces have the dimensions t, component and r, but these also have {', '.join(others)}: choose one by isel(), as in data.isel({{{others[0]!r}: 0}})")
+        raise ValueError(f"traces have the dimensions t, component and r, but these also have {', '.join(others)}: select one sample with isel(), as in data.isel({{{others[0]!r}: 0}})")
     if "component" not in data.dims:
         if "component" not in data.coords:
             raise ValueError("the data have no component, so their channel is unknown: data.expand_dims(component=['z']) makes them vertical, positive downwards (x, y, pressure and so on likewise)")
@@ -280,7 +280,7 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
         for which, trace in zip(data.component.values, receiver):
             if which not in orient:
                 raise ValueError(
-                    f"a component is called {which}, and orient= knows {', '.join(orient)}: say which channel it is and its sign, "
+                    f"a component is called {which}, but orient= knows only {', '.join(orient)}: give its channel and sign, "
                     f"as in orient={{**seismology.GRID, {str(which)!r}: ('{str(which)[-1:].upper() or 'Z'}', 1.0)}}"
                 )
             letter, factor = orient[which]
@@ -318,7 +318,7 @@ def write_sac(folder: str, stream: Any) -> List[str]:
     lacking = sum("stla" not in trace.stats.get("sac", {}) for trace in stream)
     if lacking:
         warnings.warn(
-            f"{lacking} of {len(stream)} traces have no coordinates (stla, stlo) in their SAC headers: give to_stream() the inventory of the stations, or set trace.stats.sac yourself",
+            f"{lacking} of {len(stream)} traces have no coordinates (stla, stlo) in their SAC headers: pass the inventory of the stations to to_stream(), or set trace.stats.sac yourself",
             stacklevel=2,
         )
     os.makedirs(folder, exist_ok=True)
@@ -338,10 +338,10 @@ def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
     found = [names[letter][0] for letter in letters if letter in names]
     if lacking or ("z" in found and set(found) & {"N", "E"}):
         cure = "orient=seismology.EAST_NORTH makes x and y of E and N" if {"N", "E"} & set(letters) else "orient= must name a component for each letter"
-        raise ValueError(f"the channels end in {', '.join(letters)}, and this orient= makes {', '.join(found + lacking)} of them: {cure}")
+        raise ValueError(f"the channels end in {', '.join(letters)}, but this orient= would make {', '.join(found + lacking)} of them: {cure}")
     if orient is EAST_NORTH and set(letters) & {"1", "2"}:
         warnings.warn(
-            f"the channels end in {', '.join(letters)}, and EAST_NORTH makes x and y of E and N only, so the components are {', '.join(found)}: rotate('->ZNE', inventory=...) of ObsPy "
+            f"the channels end in {', '.join(letters)}, and EAST_NORTH makes x and y only of E and N, so the components are {', '.join(found)}: rotate('->ZNE', inventory=...) of ObsPy "
             "makes N and E, and orient=seismology.GRID x and y of 1 and 2 that to_stream has written",
             stacklevel=3,
         )
@@ -353,31 +353,31 @@ def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
 def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] = None) -> xarray.DataArray:
     """Converts traces of the same length and sampling to data with the dimensions t, component and r, and the names of stations.
 
-    Components are the last letters of the channels, N, E and Z as recorded, Z upwards. Programs with points of receivers model z (downwards),
-    x and y, and refuse others: orient=seismology.EAST_NORTH makes these of Z, E and N, and orient=seismology.GRID of Z, 1 and 2 that
-    to_stream has written. Time 0 is `origin_time`, a time or an event of ObsPy, as in the data of runs with such an event; without it time 0 is
+    Components are the last letters of the channels, N, E and Z as recorded, Z upwards. Programs whose receivers are points model z (downwards),
+    x and y, and refuse other components: orient=seismology.EAST_NORTH makes these from Z, E and N, and orient=seismology.GRID from the Z, 1 and 2 that
+    to_stream writes. Time 0 is `origin_time`, a time or an event of ObsPy, as in the data of runs with such an event; without it time 0 is
     the first sample, or the beginning of 1970 for traces of its first day, which to_stream makes of data without an origin time.
     """
     if not len(stream):
         raise ValueError("the stream has no traces: check what was read or selected")
     kinds = {(trace.stats.npts, round(trace.stats.delta, 7), trace.stats.starttime.ns // 1000) for trace in stream}
     if len(kinds) != 1:
-        raise ValueError(f"the traces have {len(kinds)} different lengths, samplings or starts: stream.interpolate(rate, starttime=time, npts=count) of ObsPy puts all on the same times")
+        raise ValueError(f"the traces have {len(kinds)} different lengths, samplings or starts: stream.interpolate(rate, starttime=time, npts=count) of ObsPy resamples all to the same times")
     ((count, step, _),) = kinds
     ids = [trace.id for trace in stream]
     start = stream[0].stats.starttime
     twice = next((one for k, one in enumerate(ids) if one in ids[:k]), None)
     if twice is not None:
-        raise ValueError(f"{ids.count(twice)} of the {len(ids)} traces are {twice or 'without names'}, and data have one trace for each component of a station: stream.merge() of ObsPy joins pieces; SEG-Y files go through sfsegyread")
+        raise ValueError(f"{ids.count(twice)} of the {len(ids)} traces are {twice or 'without names'}, but data have one trace for each component of a station: stream.merge() of ObsPy joins pieces; read SEG-Y files with sfsegyread")
     channels: Dict[Tuple[str, str], str] = {}
     for trace in stream:
         channel, name = trace.stats.channel, ".".join(filter(None, trace.id.split(".")[:3]))
         first = channels.setdefault((name, channel[-1:]), channel)
         if first != channel:
-            raise ValueError(f"{name or 'a trace without a name'} has {first} and {channel}, and data have one trace for each component of a station: choose one instrument, as in stream.select(channel={first[:-1] + '?'!r})")
+            raise ValueError(f"{name or 'a trace without a name'} has {first} and {channel}, but data have one trace for each component of a station: choose one instrument, as in stream.select(channel={first[:-1] + '?'!r})")
     other = next((trace.id for trace in stream if trace.stats.channel[1:2] in INSTRUMENTS.values()), None)
     if other and orient in (GRID, EAST_NORTH):
-        raise ValueError(f"{other} is not ground motion (J is rotation, S strain), which orient= assumes here: leave it out, or give one with your own signs")
+        raise ValueError(f"{other} is not ground motion (J is rotation, S strain), which orient= assumes here: leave it out, or give an orient= with your own signs")
     names = list(dict.fromkeys(".".join(filter(None, trace.id.split(".")[:3])) for trace in stream))
     letters = sorted({trace.stats.channel[-1:] for trace in stream}, key="ZNE12".find)
     values = np.full((len(names), len(letters), count), np.nan, "f4")
@@ -386,7 +386,7 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
         values[names.index(name), letters.index(trace.stats.channel[-1:])] = np.ma.filled(np.ma.asarray(trace.data).astype("f4"), np.nan)
     if np.isnan(values).any():
         station, letter = np.argwhere(np.isnan(values).any(-1))[0]
-        raise ValueError(f"{names[station]} has no component {letters[letter]}, or samples of it are missing: select() of ObsPy leaves out what is not whole")
+        raise ValueError(f"{names[station]} has no component {letters[letter]}, or samples of it are missing: leave out incomplete stations with select() of ObsPy")
     if isinstance(origin_time, obspy.core.event.Event):
         origin_time = origin_of(origin_time).time
     if origin_time is None:
