@@ -104,7 +104,7 @@ class Runs(Scratch):
         data = shot(snap=True, jsnap=60, wfl=kept)
         np.testing.assert_array_equal(data, found["data"])
         np.testing.assert_array_equal(sifaka.read(kept), found["wfl"])
-        with self.assertRaisesRegex(ValueError, "all as names or all as True"):
+        with self.assertRaisesRegex(ValueError, "names for all or True for all"):
             shot(snap=True, wfl=kept, pressure=True)
 
     def in_folder(self):
@@ -122,7 +122,7 @@ class Runs(Scratch):
         self.assertEqual(sifaka.run("window", "data.rsf", n3=5).shape, (5, 2, 4))
         with self.assertRaisesRegex(ValueError, "out=data.rsf is a file that sfwindow reads"):
             sifaka.run("window", "data.rsf", out="data.rsf")
-        with self.assertRaisesRegex(ValueError, "all as names or all as True"):
+        with self.assertRaisesRegex(ValueError, "names for all or True for all"):
             shot(out="data.rsf", pressure=True)
         ground = sifaka.grid(np.linspace(100, 150, 11), x=(0, 100))
         box = dict(surfaces=[1000, ground], layers=4, nx=4, rho=2300, vp=3000, vs=1700, judge=False)
@@ -280,7 +280,7 @@ class Runs(Scratch):
             sifaka.run("window", xarray.DataArray(np.zeros(3), {"t": [0, 1, 5]}, ["t"]))
         with self.assertRaisesRegex(ValueError, "origin, spacing and number"):
             sifaka.grid(1, z=(0, 10))
-        with self.assertRaisesRegex(ValueError, r"x=40: an axis has origin and spacing"):
+        with self.assertRaisesRegex(ValueError, r"x=40: an axis has an origin and a spacing"):
             sifaka.grid(1, x=40, z=(0, 10, 11))
         with self.assertRaisesRegex(ValueError, "points have x, z"):
             sifaka.points(x=1)
