@@ -120,7 +120,7 @@ class Failures(Scratch):
         for words in ((), ("-c",), ("one.rsf",)):
             status, text = self.scons(*words)
             self.assertNotEqual(status, 0, words)
-            self.assertRegex(text, r"rsf\.proj: another run of this flow is at work in this folder \(process \d+\): wait for it, or copy the folder")
+            self.assertRegex(text, r"rsf\.proj: another run of this flow is in progress in this folder \(process \d+\): wait for it, or copy the folder")
         # Commands that change nothing are allowed.
         self.made("-n")
         self.assertEqual(self.scons("-q")[0], 1)

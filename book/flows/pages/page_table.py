@@ -1,11 +1,11 @@
 """Tables of measured numbers on the book's pages. A chapter has a table.py that makes the lines and calls `main`:
 
-    python3 table.py          prints the table, and says where the page next to it (README.md), if there is one, has other numbers
-    python3 table.py check    fails there
-    python3 table.py write    puts it there
+    python3 table.py          prints the table, and reports a difference from the page next to it (README.md), if there is one
+    python3 table.py check    fails if the page differs
+    python3 table.py write    writes the table to the page
 
-A flow runs table.py alone, so that a changed parameter gives its table; `./sconsw book` runs the check after the flows of each
-chapter, so that pages hold what was measured. Only Python's standard library is needed.
+A flow runs table.py without an argument, so that it also works with changed parameters; `./sconsw book` runs the check after the flows of each
+chapter, so that pages contain measured numbers. Only Python's standard library is needed.
 """
 import math
 import os
@@ -15,7 +15,7 @@ PAGE = "README.md"
 
 
 def lines_of(head, rows):
-    """The lines of a table in Markdown: `head` is the first line, `rows` are lists of texts."""
+    """The lines of a table in Markdown: `head` is the first line, `rows` are lists of strings."""
     columns = head.count("|") - 1
     return [head, "|" + " --- |" * columns, *("| " + " | ".join(row) + " |" for row in rows)]
 

@@ -1,4 +1,4 @@
-"""One run at a time in a folder: two at once would write each other's files, and take them for their own later."""
+"""One run at a time in a folder: two simultaneous runs would overwrite each other's files, and later use them as their own."""
 import os
 
 try:
@@ -6,12 +6,12 @@ try:
 except ImportError:
     fcntl = None
 
-# The lock goes with the process, however it ends: a file that is left behind stops nobody.
+# The lock ends with the process, however that ends: a lock file that remains does not block later runs.
 _held = []
 
 
 def refusal(folder):
-    """Takes the lock of the flow whose notes are in `folder`, for as long as this process lives. Returns a message if another run has it, or None."""
+    """Takes the lock of the flow whose notes are in `folder` until this process ends. Returns a message if another run has it, or None."""
     if fcntl is None or _held:
         return None
     try:
@@ -25,9 +25,9 @@ def refusal(folder):
         lock.seek(0)
         process = lock.read().strip()
         lock.close()
-        return f"another run of this flow is at work in this folder (process {process or 'unknown'}): wait for it, or copy the folder, then run this again."
+        return f"another run of this flow is in progress in this folder (process {process or 'unknown'}): wait for it, or copy the folder, then run this again."
     except OSError:
-        # A file system without locks.
+        # The file system has no locks.
         lock.close()
         return None
     lock.truncate(0)

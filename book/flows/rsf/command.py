@@ -10,7 +10,7 @@ CLOSING = {"{": "}", "(": ")"}
 def stages(flow):
     """Cuts a flow into stages: a list of (text, separator after it), the last separator empty.
 
-    What stands in quotes, in ${...} and in (...) is never cut.
+    Text in quotes, in ${...} and in (...) is never cut.
     """
     found, text, open_marks, i = [], "", [], 0
     while i < len(flow):
@@ -50,7 +50,7 @@ class Command:
     def __init__(self, flow, names, folder, prefix="sf"):
         """`names` are the known programs of `folder`; every other first word is left as typed.
 
-        prefix="" asks for names in full.
+        With prefix="" names must be complete.
         """
         self.programs = []
         cut = stages(" ".join(str(flow).split()))

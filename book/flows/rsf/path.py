@@ -25,7 +25,7 @@ def datapath():
 
 
 def getpath(cwd):
-    """The data path of the project in `cwd`: its last three folders keep projects apart. The folder is made."""
+    """The data path of the project in `cwd`, whose last three folders distinguish projects. Creates the folder."""
     top = datapath()
     if top.startswith("./"):
         return top

@@ -5,9 +5,9 @@
     Result('data', 'grey title="Data"')
     End()
 
-A name without a dot is an RSF file. A first word that names a program of this project (with or without `sf`) becomes
-that program and a dependency: a flow runs again when the program has changed. The names, parameters and meanings are
-those of Madagascar's package, which takes over wherever it is installed.
+A name without a dot is an RSF file. If a first word is the name of a program of this project (with or without `sf`), that
+program runs, and is a dependency: a flow runs again when the program has changed. The names, parameters and meanings are
+those of Madagascar's package, which is used instead if it is installed.
 """
 # SConstructs written for Madagascar also use these names.
 import copy
@@ -47,8 +47,8 @@ PASSED = re.compile(
 
 
 def ch2uni(text):
-    """Returns text unchanged: flows of Madagascar convert text with letters beyond ASCII by this function, which strings of Python 3 do not
-    need. A number is converted to the letter with that code."""
+    """Returns text unchanged: flows of Madagascar convert non-ASCII text by this function, which is unnecessary for strings of
+    Python 3. Converts a number to the character with that code."""
     return chr(text) if isinstance(text, int) else text.decode("utf-8") if isinstance(text, bytes) else text
 
 
@@ -102,7 +102,7 @@ def _changed(dependency, target, before, repository=None):
 
 
 def _line():
-    """Where the SConstruct, or what else calls this package, is now."""
+    """The current file and line of the SConstruct, or of another caller of this package."""
     frame, own = sys._getframe(), os.path.dirname(os.path.abspath(__file__))
     while frame.f_back and os.path.abspath(frame.f_code.co_filename).startswith(own + os.sep):
         frame = frame.f_back
@@ -133,7 +133,7 @@ class Project(Environment):
         self.SConsignFile(self.path + ".sconsign")
         self.notes = rsf.run.Notes(self.path)
         self.views, self.pictures, self.results, self.parts = [], {}, [], []
-        # Every target, and where it is made.
+        # Every target, and the line that makes it.
         self.lines = {}
         self.names = rsf.prog.names()
         if not self.names and not (GetOption("clean") or GetOption("help")):
@@ -144,9 +144,9 @@ class Project(Environment):
         """Makes `target` from `source` by the commands of `flow`.
 
         stdin=0: the first source is not redirected into the first command. stdout=0: the output of the last command is
-        thrown away, stdout=-1: it is left alone; both for commands that write their targets themselves.
-        rsfflow=0: only names of programs in full (`sfspike`) are looked up. Madagascar's words for clusters (split, np,
-        local ...) change nothing here.
+        discarded, stdout=-1: it is not redirected; both are for commands that write their targets themselves.
+        rsfflow=0: only complete names of programs (`sfspike`) are looked up. Madagascar's parameters for clusters (split, np,
+        local ...) have no effect here.
         """
         if not flow:
             return None
@@ -195,7 +195,7 @@ class Project(Environment):
         return made
 
     def _asked(self):
-        """Refuses a name on the command line that only lacks its ending."""
+        """Refuses a name on the command line that lacks only its suffix."""
         for name in COMMAND_LINE_TARGETS:
             near = [made for made in self.lines if os.path.splitext(os.path.basename(made))[0] == name]
             node = SCons.Node.Alias.default_ans.lookup(name) or self.fs.Entry(name)
@@ -306,8 +306,8 @@ def Fetch(file, dir, private=None, **ways):
 
 
 def Program(*sources, **ways):
-    """Refuses Program, by which Madagascar compiles C programs with its own library."""
-    stop(f"Program({str(sources)[1:-1].rstrip(',')}) needs Madagascar and its C library; build it by hand and name it in a Flow, or run this there.")
+    """Refuses Program, with which Madagascar compiles C programs against its own library."""
+    stop(f"Program({str(sources)[1:-1].rstrip(',')}) needs Madagascar and its C library; build the program yourself and name it in a Flow, or run this where Madagascar is installed.")
 
 
 def Get(name):

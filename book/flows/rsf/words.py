@@ -4,11 +4,11 @@ import os
 import re
 import sys
 
-# The words that the package reads, and the word of the book's chapters for large runs, which not every chapter reads.
+# The words that the package reads, and `full`, by which chapters of the book choose large runs, although not every chapter reads it.
 OWN = ("TIMER", "CHECKPAR", "full")
 # A word that a source file reads by its name.
 READ = re.compile(r"\bARGUMENTS\s*(?:\.\s*(?:get|pop)\s*\(|\[)\s*['\"]([^'\"]+)['\"]")
-# Code that may read words whose names do not appear: loops over all of them, variables of SCons, SConscripts of other folders.
+# Code that may read words without naming them: loops over all of them, variables of SCons, SConscripts of other folders.
 OPEN = re.compile(r"\bARGLIST\b|\bVariables\s*\(|\bSConscript\s*\(|\bARGUMENTS\b(?!\s*(?:\.\s*(?:get|pop)\s*\(|\[)\s*['\"])")
 IMPORT = re.compile(r"^\s*(?:from|import)\b.*$", re.MULTILINE)
 SCONSTRUCTS = ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py", "Sconstruct.py", "sconstruct.py")
@@ -44,7 +44,7 @@ def _text(path):
 
 
 def _modules():
-    """Returns the texts of the modules that a flow has imported and that read the command line: neither Python's own nor those of SCons and this package."""
+    """Returns the texts of the modules that a flow has imported and that may read the command line, without those of Python, SCons and this package."""
     scons = sys.modules.get("SCons")
     apart = [os.path.dirname(module.__file__) for module in (os, scons) if getattr(module, "__file__", None)]
     apart.append(os.path.dirname(os.path.abspath(__file__)))

@@ -1,7 +1,7 @@
 """Read by SCons before any SConstruct, because `sconsw` names this folder with --site-dir.
 
-It lets `from rsf.proj import *` find the package next to this folder where the machine has no Madagascar. A Madagascar
-that can be imported is always used; SIFAKA_RSF=own asks for the package of this project all the same.
+If the machine has no Madagascar, it makes `from rsf.proj import *` find the package next to this folder. A Madagascar
+that can be imported is used, unless SIFAKA_RSF=own selects the package of this project.
 """
 
 

@@ -1,7 +1,7 @@
-"""Recipes: functions that write several flows at once. `from rsf.recipes import fdmod, stiffness`, or as SConstructs of
-Madagascar's book do it, `import fdmod, stiffness`.
+"""Recipes: functions that write several flows at once. They are imported by `from rsf.recipes import fdmod, stiffness`, or, as in
+SConstructs of Madagascar's book, by `import fdmod, stiffness`.
 
-Their names and parameters are those of Madagascar's recipes; what they do is written anew on the programs of this project.
+Their names and parameters are those of Madagascar's recipes; their code is new and uses the programs of this project.
 """
 
 

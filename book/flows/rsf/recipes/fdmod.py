@@ -1,8 +1,8 @@
 """Finite-difference modelling: parameters, wavelets, sources and receivers, plots.
 
-`par` is a dictionary of the model's axes (nz, oz, dz, lz, uz; x; y; t) and of what a run shares; `param(par)` fills in
-what is missing. Coordinate files hold points as n1 = x, z or x, y, z. A plot function returns the text of a flow, to
-which `custom` is appended. The geometry is in geometry.py, of which everything is found here, too.
+`par` is a dictionary of the model's axes (nz, oz, dz, lz, uz; likewise x, y, t) and of the common parameters of a run; `param(par)`
+adds missing entries. Files of points have the coordinates x, z or x, y, z on axis 1. A plot function returns the text of a flow, to
+which `custom` is appended. The functions of geometry.py can also be imported from here.
 """
 from rsf.proj import Flow, Plot
 from rsf.recipes import absent
@@ -63,7 +63,7 @@ def _flat_pictures(par, long):
 
 
 def _cube_pictures(par, long):
-    """The point where the faces of a cube meet (point1, point2), and its ratio of height to width; in data cubes time counts twice."""
+    """The point where the faces of a cube meet (point1, point2), and the ratio of height to width of the picture; in data cubes time counts twice."""
     x, y, z, t = long["x"], long["y"], long["z"], 2 * long["t"]
     par.update(pointt=_share(t, t + y), pointz=_share(z, z + y), pointx=_share(x, x + y))
     par.update(ratio3d=_share(z + y, x + y), tratio3d=_share(t + y, x + y))
@@ -96,31 +96,31 @@ def _size(par):
 
 
 def cgrey(custom, par):
-    """A plane z, x."""
+    """A plot of a plane z, x."""
     sides = f"{_side(1, 'z', par)} {_side(2, 'x', par)}"
     return f'grey title="" pclip=100 gainpanel=a {sides} {_size(par)} {par["labelattr"]} {custom} '
 
 
 def wgrey(custom, par):
-    """Snapshots z, x (with a frame around the model): cut to the model and drawn."""
+    """A plot of snapshots z, x, of which the part within the model's ranges is drawn."""
     names = f"{_named(1, 'z', par)} {_named(2, 'x', par)}"
     return f'{_cut("zx", par)} | grey title="" pclip=100 gainpanel=a {names} {_size(par)} {par["labelattr"]} {custom} '
 
 
 def dgrey(custom, par):
-    """Data t, x."""
+    """A plot of data t, x."""
     sides = f"{_side(1, 't', par)} {_side(2, 'x', par)}"
     return f'grey title="" pclip=100 gainpanel=a {sides} screenratio=0.5 screenht=7 {par["labelattr"]} {custom} '
 
 
 def egrey(custom, par):
-    """Data t, z (receivers in a well)."""
+    """A plot of data t, z (receivers in a well)."""
     sides = f"{_side(1, 't', par)} {_side(2, 'z', par)}"
     return f'grey title="" pclip=100 {sides} screenratio={par["ratio"]:g} screenht={par["height"]:g} {par["labelattr"]} {custom} '
 
 
 def dwigl(custom, par):
-    """Data t, x as wiggles."""
+    """A plot of data t, x as wiggles."""
     sides = f"{_side(1, 't', par)} {_side(2, 'x', par)}"
     return (
         f'wiggle title="" transp=y yreverse=y poly=y pclip=100 {sides} screenratio=0.5 screenht=7 '
@@ -134,7 +134,7 @@ def ccut3d(custom, par):
 
 
 def _cube(first, par, custom):
-    """grey3 of a volume whose axis 1 is `first`."""
+    """A plot by grey3 of a volume whose axis 1 is `first`."""
     size = ("tratio3d", "theight3d", "pointt") if first == "t" else ("ratio3d", "height3d", "pointz")
     names = " ".join(_named(i, axis, par) for i, axis in enumerate((first, "x", "y"), start=1))
     frames = " ".join(f"frame{i}={par['n' + axis] // 2}" for i, axis in enumerate((first, "x", "y"), start=1))
@@ -150,25 +150,25 @@ def cgrey3d(custom, par):
 
 
 def dgrey3d(custom, par):
-    """Data t, x, y."""
+    """A plot of data t, x, y as a cube."""
     sides = " ".join(f"min{i}={par[a + 'min']:g} max{i}={par[a + 'max']:g}" for i, a in ((2, "x"), (3, "y")))
     return f"window {sides} | byte gainpanel=a pclip=100 {custom} | " + _cube("t", par, custom)
 
 
 def center3d(x, y, z, par):
-    """The frames of a cube that meet at a point."""
+    """The frame1=, frame2= and frame3= of a cube whose faces are the planes through a point."""
     nodes = (round((float(at) - par["o" + axis]) / par["d" + axis]) for axis, at in zip("zxy", (z, x, y)))
     return " ".join(f"frame{i}={node}" for i, node in enumerate(nodes, start=1)) + " "
 
 
 def cgraph(custom, par):
-    """A line or points over cgrey: complex numbers x + iz."""
+    """A line or points to be drawn over cgrey, as complex numbers x + iz."""
     sides = f"{_side(2, 'z', par)} {_side(1, 'x', par)}"
     return f'graph wantaxis=n title="" yreverse=y {sides} {_size(par)} {par["labelattr"]} {custom} '
 
 
 def ccont(custom, par):
-    """Contours over cgrey."""
+    """Contours to be drawn over cgrey."""
     sides = f"{_side(1, 'z', par)} {_side(2, 'x', par)}"
     return f'contour wantaxis=n title="" {sides} {_size(par)} plotcol=2 plotfat=3 {par["labelattr"]} {custom} '
 
@@ -187,7 +187,7 @@ qqplot = _points("symbol=. plotcol=1 plotfat=5")
 
 
 def waveplot(custom, par):
-    """A wavelet between -1 and 1."""
+    """A plot of a wavelet between -1 and 1."""
     name = f"{_named(1, 't', par)} label2=\"\" unit2=\"\""
     return f'graph title="" min1={par["ot"]:g} min2=-1 max2=+1 plotfat=5 plotcol=5 {name} {par["labelattr"]} {custom} '
 

@@ -1,7 +1,7 @@
 """Points, lines, arrays and bells for flows; part of fdmod.
 
-Every function writes the RSF file `cc`: n1 = x, z (or x, y, z), n2 = points. Made by one sfmath over (coordinate, point),
-x1 being the number of the coordinate: at x1 = 0 and 1 only one term of (1-x1)*a + x1*b is left, exactly.
+Most functions write the RSF file `cc`, with x, z (or x, y, z) on axis 1 and the points on axis 2, by one sfmath in which
+x1 is the number of the coordinate: at x1 = 0 and 1 exactly one term of (1-x1)*a + x1*b is left.
 """
 import math
 
@@ -9,12 +9,12 @@ from rsf.proj import Flow
 
 
 def _two(x, z):
-    """Expression that is x at x1=0 and z at x1=1."""
+    """An expression that is x at x1 = 0 and z at x1 = 1."""
     return f"(1-x1)*({x})+x1*({z})"
 
 
 def _three(x, y, z):
-    """Expression that is x, y, z at x1 = 0, 1, 2."""
+    """An expression that is x, y and z at x1 = 0, 1 and 2."""
     return f"0.5*(1-x1)*(2-x1)*({x})+x1*(2-x1)*({y})+0.5*x1*(x1-1)*({z})"
 
 
@@ -28,7 +28,7 @@ def _axis(i, n, o, d):
 
 
 def _line(cc, n, o, d, x, z):
-    """Points along an axis, x2 in the expressions."""
+    """Points along an axis, which is x2 in the expressions."""
     return Flow(cc, None, f'math n1=2 {_axis(2, n, o, d)} output="{_two(x, z)}"')
 
 
@@ -132,7 +132,7 @@ def makeline(line, zmin, zmax, xmin, xmax, par):
 
 
 def _bell(gaus, axes, par):
-    """exp(-sum((x_i-centre)^2/(2 width^2))) on the model's axes, scaled to a maximum of 1."""
+    """Writes exp(-sum((x_i-centre)^2/(2 width^2))) on the model's axes, scaled to a maximum of 1."""
     terms = [f"((x{i}-({_number(at)}))/{_number(wide)})^2" for i, (_, at, wide) in enumerate(axes, start=1)]
     grid = " ".join(_axis(i, *(par[k + axis] for k in "nod")) for i, (axis, _, _) in enumerate(axes, start=1))
     return Flow(gaus, None, f'math {grid} output="exp(-0.5*({"+".join(terms)}))" | scale axis=123')
@@ -159,7 +159,7 @@ def gauss3d(gaus, xcen, ycen, zcen, xsig, ysig, zsig, par):
 
 
 def rbox2d(rbox, xlow, xhig, zlow, zhig, par):
-    """1 inside a rectangle of the model, 0 outside."""
+    """Writes 1 inside a rectangle of the model and 0 outside."""
     nodes = {}
     for axis, low, high in (("z", zlow, zhig), ("x", xlow, xhig)):
         nodes[axis] = [int((edge - par["o" + axis]) / par["d" + axis]) for edge in (low, high)]

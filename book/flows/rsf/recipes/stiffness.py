@@ -1,8 +1,8 @@
 """Stiffness planes from velocities, density and anisotropy parameters, by sfstiffness.
 
-Arguments are names of RSF files on the model's grid; the planes follow on the next axis, in 2-D c11 c33 c55 c13, in 3-D
-c11 c22 c33 c44 c55 c66 c12 c13 c23 (Voigt 1=x, 2=y, 3=z); a tilted 3-D medium takes all 21, the upper triangle row by
-row. `par` is taken for Madagascar's sake and not read.
+Arguments are names of RSF files on the model's grid. The next axis counts the planes: in 2-D c11 c33 c55 c13, in 3-D
+c11 c22 c33 c44 c55 c66 c12 c13 c23 (Voigt 1=x, 2=y, 3=z); a tilted 3-D medium has all 21, the upper triangle row by
+row. `par` is accepted for compatibility with Madagascar and not used.
 """
 from rsf.proj import Flow, Result
 from rsf.recipes import absent
@@ -39,34 +39,34 @@ def iso3d(cc, vp, vs, ro, par):
 
 
 def vti2d(cc, vp, vs, ro, epsilon, delta, par):
-    """Transversely isotropic about z, Thomsen's parameters, delta exact; 2-D."""
+    """Writes the planes of a 2-D medium that is transversely isotropic about z, from Thomsen's parameters with the exact delta."""
     return _planes(cc, "dim=2 sym=vti", dict(vp=vp, vs=vs, ro=ro, epsilon=epsilon, delta=delta))
 
 
 def vti3d(cc, vp, vs, ro, epsilon, delta, gamma, par):
-    """Transversely isotropic about z, Thomsen's parameters, delta exact; 3-D."""
+    """Writes the planes of a 3-D medium that is transversely isotropic about z, from Thomsen's parameters with the exact delta."""
     return _planes(cc, "dim=3 sym=vti", dict(vp=vp, vs=vs, ro=ro, epsilon=epsilon, delta=delta, gamma=gamma))
 
 
 def ort2d(cc, vp, vs, ro, eps2, del2, par):
-    """Orthorhombic in its x-z plane."""
+    """Writes the planes of a 2-D medium: the x-z plane of an orthorhombic one."""
     return _planes(cc, "dim=2 sym=ort", dict(vp=vp, vs=vs, ro=ro, eps2=eps2, del2=del2))
 
 
 def ort3d(cc, vp, vs, ro, eps1, eps2, del1, del2, del3, gam1, gam2, par):
-    """Orthorhombic, Tsvankin's parameters (1: plane y-z, 2: plane x-z, 3: plane x-y)."""
+    """Writes the planes of an orthorhombic 3-D medium from Tsvankin's parameters (1: plane y-z, 2: plane x-z, 3: plane x-y)."""
     files = dict(vp=vp, vs=vs, ro=ro, eps1=eps1, eps2=eps2, del1=del1, del2=del2, del3=del3, gam1=gam1, gam2=gam2)
     return _planes(cc, "dim=3 sym=ort", files)
 
 
 def tti2d(mm, vp, vs, ro, epsilon, delta, nu, par):
-    """VTI tilted by nu degrees about y, in four planes: c15 and c35 are left out, and sfstiffness prints how large they are."""
+    """Writes four planes of a 2-D VTI medium that is tilted by nu degrees about y: c15 and c35 are omitted, and sfstiffness prints how large they are."""
     files = dict(vp=vp, vs=vs, ro=ro, epsilon=epsilon, delta=delta, nu=nu)
     return _planes(mm, "dim=2 sym=vti drop=y", files)
 
 
 def tti3d(mm, vp, vs, ro, epsilon, delta, gamma, nu, alpha, par):
-    """VTI tilted by nu degrees about y, then rotated by alpha about z; 21 planes if the result needs them, else nine."""
+    """Writes the planes of a VTI medium that is tilted by nu degrees about y and then rotated by alpha about z: 21 if necessary, else nine."""
     files = dict(vp=vp, vs=vs, ro=ro, epsilon=epsilon, delta=delta, gamma=gamma, nu=nu, alpha=alpha)
     return _planes(mm, "dim=3 sym=vti", files)
 
@@ -88,10 +88,10 @@ def _matrix(cc, cell, matrix, planes):
 
 
 def cplot2d(cc, i1, i2, par):
-    """Fig/cc: the 2-D stiffness matrix at cell i1, i2 (z, x)."""
+    """Draws the 2-D stiffness matrix at cell i1, i2 (z, x) as Fig/cc."""
     return _matrix(cc, (i1, i2), MATRIX_2D, PLANES_2D)
 
 
 def cplot3d(cc, i1, i2, i3, par):
-    """Fig/cc: the 3-D stiffness matrix at cell i1, i2, i3 (z, x, y)."""
+    """Draws the 3-D stiffness matrix at cell i1, i2, i3 (z, x, y) as Fig/cc."""
     return _matrix(cc, (i1, i2, i3), MATRIX_3D, PLANES_3D)

@@ -1,4 +1,4 @@
-"""SConstructs for elastic modelling import this recipe but use nothing of it; an error says what is missing if they do."""
+"""A stand-in for Madagascar's recipe of this name, which SConstructs for elastic modelling import without using it."""
 from rsf.recipes import absent
 
 __getattr__ = absent("wemig")
