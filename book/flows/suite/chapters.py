@@ -45,7 +45,7 @@ class Chapter:
 
 
 def find(book):
-    """All chapters in reading order: by part, then by folder name, with the page of a folder before the folders in it."""
+    """All chapters in reading order: by part, then by folder name, and the page of a folder before the folders in it."""
     names = []
     for folder, folders, files in os.walk(book):
         folders[:] = [name for name in folders if not name.startswith((".", "__"))]
@@ -57,7 +57,7 @@ def find(book):
 
 
 def mirror(chapter, folder):
-    """Links the chapter's files into `folder`, so that nothing is created among the sources."""
+    """Creates links to the chapter's files in `folder`, so that runs create no files among the sources."""
     os.makedirs(folder, exist_ok=True)
     wanted = chapter.files()
     for name in wanted:
@@ -68,7 +68,7 @@ def mirror(chapter, folder):
             if os.path.lexists(path):
                 os.remove(path)
             os.symlink(target, path)
-    # A link to a file that the chapter no longer has.
+    # Links to files that the chapter no longer has.
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if os.path.islink(path) and not os.path.exists(path):
@@ -76,7 +76,7 @@ def mirror(chapter, folder):
 
 
 def fingerprint(chapter, programs, words):
-    """A checksum that changes if the chapter, the flows' package, a program or the command line changes."""
+    """A checksum that changes if the chapter, the package of flows, a program or the command line changes."""
     mark = hashlib.sha256(repr(words).encode())
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     files = [os.path.join(chapter.source, name) for name in chapter.files()]

@@ -1,7 +1,7 @@
-r"""Formulas of pages as MathML, which browsers show without a network: the part of LaTeX that the pages use.
+r"""Converts the part of LaTeX that the pages use to MathML, which browsers display without a network.
 
-Letters are variables, `\alpha` and the like Greek ones; `^`, `_`, `\frac{}{}`, `\sqrt{}`, `\text{}`, `\langle`, `\rangle`, brackets, `\quad`; `\\` begins
-a line and `&` stands before what is aligned. The same text is read by GitHub (blocks of ```math, and $...$) and by Jupyter.
+Letters are variables, and `\alpha` and so on Greek letters; `^`, `_`, `\frac{}{}`, `\sqrt{}`, `\text{}`, `\langle`, `\rangle`, brackets, `\quad`; `\\` begins
+a line, and lines are aligned at `&`. GitHub (blocks of ```math, and $...$) and Jupyter read the same text.
 """
 import html
 import re
@@ -37,12 +37,12 @@ def row(text):
     tokens = TOKEN.findall(text.replace("\\ ", "\\; "))
     made = _row(tokens, text)
     if tokens:
-        raise Formula(f"a bracket }} too many in the formula {text}")
+        raise Formula(f"there is a closing bracket }} too many in the formula {text}")
     return made
 
 
 def _row(tokens, text):
-    """The tokens up to a closing bracket, with superscripts and subscripts."""
+    """Converts the tokens up to a closing bracket, with superscripts and subscripts."""
     parts = []
     while tokens and tokens[0] != "}":
         if tokens[0] not in "^_":

@@ -1,4 +1,4 @@
-"""Handouts for a class: chapters as notebooks, made from their pages, and pages without answers."""
+"""Handouts for a class: notebooks made from the pages of chapters, and pages without answers."""
 import ast
 import json
 import os
@@ -7,7 +7,7 @@ import shutil
 
 from . import chapters
 
-# Chapters of which only this number of blocks can run; the others read files of the reader.
+# Chapters in which only this number of blocks can run, because the others need files of the reader.
 MOST = {"user/18-python": 5}
 # The first words of commands. Any other block that is not Python is output of a program.
 SHELL = re.compile(r"(sf[\w-]+|for|printf|cut|python3) |\w+=[\"']")
@@ -15,11 +15,11 @@ SHELL = re.compile(r"(sf[\w-]+|for|printf|cut|python3) |\w+=[\"']")
 PNG = re.compile(r"(?:> *|out=)([\w./-]+\.(?:png|gif))")
 # Commands that set up another machine, or that read a folder of the reader.
 ELSEWHERE = re.compile(r"pip install|specfem=MESH\b.*\bnt=4000")
-# Commands of a chapter with a flow run in a folder of their own.
+# Commands of a chapter with a flow run in a separate folder.
 TYPED = "mkdir -p typed && cd typed"
-# The words of a page whose commands read files of its flow.
+# Words on pages whose commands read files of the flow.
 FLOW_FIRST = "made by the flow of this chapter"
-# The programs of a checkout, as seen from a notebook in build/notebooks/NAME, else those of the Python that runs it.
+# Finds the programs of a checkout from a notebook in build/notebooks/NAME, else those of the Python that runs the notebook.
 START = """import os, shutil, subprocess, sys, sysconfig
 folders = [os.path.abspath("../../rsf/bin"), sysconfig.get_path("scripts"), os.path.dirname(sys.executable)]
 os.environ["PATH"] = os.pathsep.join(folders + [os.environ["PATH"]])
@@ -37,7 +37,7 @@ PICTURE = """from IPython.display import Image
 Image("{}")"""
 
 
-# The module by which tables of chapters are made; it is copied to the chapter, where Python finds it without a checkout.
+# The module that makes the tables of chapters; it is copied to the chapter, where Python finds it without a checkout.
 PAGE_TABLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pages", "page_table.py")
 
 
@@ -52,7 +52,7 @@ def without_answers(text):
 
 
 def notebook(chapter, answers=True):
-    """A chapter as a notebook (nbformat 4.5): its text, its blocks of commands where they run, its pictures where they are made.
+    """A chapter as a notebook (nbformat 4.5): its text, its blocks of commands as cells, and its pictures.
 
     Cells of answers have the tag `answers`.
     """
@@ -129,7 +129,7 @@ def _code(source):
 
 
 def make(top, folder, answers=True):
-    """Writes a folder for every chapter of users, with its files and its notebook, and (answers=n) its answers apart; returns the notebooks."""
+    """Writes a folder for every chapter for users, with its files and its notebook; with answers=n the answers go to a separate folder. Returns the notebooks."""
     made = []
     for chapter in chapters.find(os.path.join(top, "book")):
         part, name = chapter.name.split(os.sep)[0], os.path.basename(chapter.name)
@@ -149,7 +149,7 @@ def make(top, folder, answers=True):
 
 
 def _copy(chapter, folder):
-    """Copies the chapter's files, so that the folder can be given away, with the module that its table is made by."""
+    """Copies the chapter's files, with the module that makes its table, so that the folder is complete."""
     for name in chapter.files():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,7 +1,7 @@
-"""`scons install` and `scons uninstall`: programs, old names and documentation, into a Madagascar or without one.
+"""`scons install` and `scons uninstall`: programs, old names and documentation, into a Madagascar or another prefix.
 
-Whatever was there before and is not ours is left alone. What was installed is listed in PREFIX/share/sifaka/installed.json,
-and only that is removed again.
+Existing files of others are not changed. PREFIX/share/sifaka/installed.json lists the installed files,
+and only these are removed again.
 """
 import glob
 import hashlib
@@ -38,16 +38,16 @@ A flow of your own is a file SConstruct with lines such as these:
   End()
 
   sifaka-scons                   makes all files, and the pictures in the folder Fig
-  sifaka-scons slow.rsf          makes one file, with what it needs
+  sifaka-scons slow.rsf          makes one file, and the files that it needs
   sifaka-scons view, results     shows the pictures, lists them
-  sifaka-scons -n, -c            says what would run, removes what was made
+  sifaka-scons -n, -c            prints what would run, removes what was made
   sifaka-scons -j 4              runs up to four commands at a time
   sifaka-scons TIMER=y           prints the seconds of each command
-  sifaka-scons CHECKPAR=y        takes a parameter that a program does not know as an error
-  sifaka-scons full=y            in chapters with large runs: those, instead of small ones
-  DATAPATH=FOLDER/ sifaka-scons  keeps the numbers of RSF files in that folder
+  sifaka-scons CHECKPAR=y        makes an unknown parameter of a program an error
+  sifaka-scons full=y            runs the large versions of chapters that have them
+  DATAPATH=FOLDER/ sifaka-scons  writes the data of RSF files to that folder
 
-SCons says of itself:
+The help of SCons:
 
 HELP
   asked=yes;;
@@ -61,7 +61,7 @@ if [ $# -eq 0 ] && [ -z "${SCONSFLAGS-}" ] && [ $found = no ]; then
 fi
 scons=$here/scons
 if [ ! -x "$scons" ]; then scons=$(command -v scons); fi
-# A reader that closes the pipe, such as head, is no error of SCons.
+# It is not an error of SCons if a reader such as head closes the pipe.
 if [ -n "$scons" ] && [ $asked = yes ]; then said=$("$scons" --site-dir="$start" "$@"); code=$?; printf '%s\\n' "$said"; exit $code; fi
 if [ -n "$scons" ]; then exec "$scons" --site-dir="$start" "$@"; fi
 echo "sifaka-scons: no scons was found; install it (pip install scons, or your package manager) and run this again." >&2
@@ -80,7 +80,7 @@ def place(arguments, environment):
     elif root := arguments.get("RSFROOT") or environment.get("RSFROOT"):
         prefix, why = root, "the Madagascar that RSFROOT names"
     else:
-        prefix, why = os.path.join("~", ".local"), "because neither prefix= nor RSFROOT says another place"
+        prefix, why = os.path.join("~", ".local"), "because neither prefix= nor RSFROOT is set"
     prefix = os.path.abspath(os.path.expanduser(prefix))
     print(f"sifaka: {prefix}, {why}", flush=True)
     return prefix
@@ -115,15 +115,15 @@ class Installation:
         except FileNotFoundError:
             pass
         except ValueError as fault:
-            raise Refused(f"{self.path} cannot be read ({fault}); remove it, and what it should list, by hand") from fault
+            raise Refused(f"{self.path} cannot be read ({fault}); remove it, and the files that it should list, yourself") from fault
 
     def _mine(self, name):
-        """Whether the name is free, or is a file that we installed and that was not changed since."""
+        """Whether the name is free, or belongs to a file that we installed and that has not changed since."""
         path = os.path.join(self.prefix, name)
         return not os.path.lexists(path) or self.ours["files"].get(name) == mark(path)
 
     def _make(self, name, write):
-        """Writes one file into the prefix by `write(draft)`, in one step; returns False if a file of others is in its place."""
+        """Writes a file to the prefix by `write(draft)`, in one step; returns False if a file of others has its name."""
         path = os.path.join(self.prefix, name)
         if not self._mine(name):
             self.left.append(path)
@@ -167,7 +167,7 @@ class Installation:
         os.replace(self.path + ".new", self.path)
 
     def drop(self, name):
-        """Removes a file that we installed and that was not changed."""
+        """Removes a file that we installed, unless it was changed."""
         path = os.path.join(self.prefix, name)
         if os.path.lexists(path):
             if self._mine(name):
@@ -186,7 +186,7 @@ def mark(path):
 
 
 def install(prefix, binaries, flows, environment):
-    """Installs `binaries` (paths) into prefix/bin, and what flows need; `flows` is the folder book/flows."""
+    """Installs `binaries` (paths) into prefix/bin, and the files that flows need; `flows` is the folder book/flows."""
     listing = madagascar(prefix, environment)
     if listing is None and os.path.exists(os.path.join(prefix, "bin", "sfdoc")):
         raise Refused(
@@ -222,7 +222,7 @@ def _programs(there, binaries, alone):
     placed = {}
     for binary in binaries:
         name = os.path.basename(binary)
-        # With Madagascar its own everyday programs are used.
+        # With Madagascar, flows use its own everyday programs.
         if (name != "sfbasics" or alone) and there.copy(binary, os.path.join("bin", name)):
             placed[name] = binary
     links = dict(names.OLD)
@@ -245,7 +245,7 @@ def python_files(flows):
 
 
 def package_files(flows):
-    """The flows' package and what chapters import, relative to their folder."""
+    """The package of flows and the modules that chapters import, relative to their folder."""
     found = []
     for part in ("rsf", "start", "pages"):
         for folder, _, files in os.walk(os.path.join(flows, part)):
@@ -273,7 +273,7 @@ def _report(there, listing, programs):
         print(f"sifaka: sfdoc and Flow know them: {sfdoc.LINE} in {listing}")
         print("sifaka: install again after Madagascar itself, which rewrites that file")
     else:
-        print(f"sifaka: no Madagascar here, so the everyday programs and rsf.proj, too; run flows with {os.path.join(there.prefix, 'bin', 'sifaka-scons')}")
+        print(f"sifaka: there is no Madagascar here, so the everyday programs and rsf.proj were installed, too; run flows with {os.path.join(there.prefix, 'bin', 'sifaka-scons')}")
     print(f"sifaka: Python reads and writes RSF files with `import rsfdata` and runs programs with `import sifaka`, if PYTHONPATH has {os.path.join(there.prefix, PYTHON)}")
     for path in there.left:
         print(f"sifaka: not replaced, because it existed before and is not ours: {path}")
@@ -291,7 +291,7 @@ def uninstall(prefix):
     for name in list(there.ours["files"]):
         there.drop(name)
     os.remove(there.path)
-    # The deepest folders first; a folder that contains other files stays.
+    # The deepest folders come first; a folder that contains other files remains.
     for folder in sorted((os.path.normpath(os.path.join(prefix, f)) for f in there.ours["folders"]), key=len, reverse=True):
         _forget(folder)
     print(f"sifaka: {count - len(there.left)} files removed from {prefix}")

@@ -1,4 +1,4 @@
-"""The part of Markdown that the book's pages use, as HTML: headings, paragraphs, lists, tables, code, formulas, links, pictures."""
+"""Converts the part of Markdown that the book's pages use to HTML: headings, paragraphs, lists, tables, code, formulas, links, pictures."""
 import html
 import re
 
@@ -26,7 +26,7 @@ def _words(text):
 
 
 def page(text, picture):
-    """HTML of a page. `picture(address, caption)` gives the HTML of a line that is only a picture."""
+    """The HTML of a page. `picture(address, caption)` returns the HTML of a line that consists of a picture."""
     lines, out = text.splitlines(), []
     while lines:
         line = lines[0]
@@ -52,7 +52,7 @@ def page(text, picture):
 
 
 def _folded(heading, level, lines, picture):
-    """The section below `heading`, closed until a reader opens it. It ends at a heading of its own level or above."""
+    """The section below `heading`, folded until a reader opens it. It ends at a heading of the same or a higher level."""
     section = []
     while lines and not re.match(r"#{1,%d} " % level, lines[0]):
         section.append(lines.pop(0))

@@ -16,8 +16,8 @@ def is_inside(program):
 
 
 def choice(asked, before, at_hand):
-    """Whether to build with MPI, and the reason as text: mpi= decides (`asked`: y, n or auto), else the earlier build (`before`; None: never
-    built), else whether an mpicc is `at_hand`."""
+    """Whether to build with MPI, and the reason as text. mpi= decides (`asked`: y, n or auto), else the earlier build (`before`; None if there
+    is none), else whether there is an mpicc (`at_hand`)."""
     if asked[:1] in ("y", "Y", "1", "n", "N", "0"):
         return asked[:1] in "yY1", f"as mpi={asked} says"
     if before is not None:
@@ -30,8 +30,8 @@ def choice(asked, before, at_hand):
 def settings(environment, where, home, packages):
     """The environment variables that cargo needs to build with MPI; None, with a message, if that is not possible.
 
-    environment: names and values now; where: finds a command; home: folder for what has to be fetched; packages: an MPI
-    and the library that reads its headers, as pip names them.
+    environment: the current names and values; where: a function that finds a command; home: the folder for fetched packages; packages: an MPI
+    and the library that reads its headers, by their names for pip.
     """
     mpi, clang = packages
     mpicc = environment.get("MPICC") or where("mpicc")
@@ -55,7 +55,7 @@ def fetched(home, name):
 
 
 def headers(environment):
-    """The options for the headers of the C compiler, which libclang from a wheel lacks."""
+    """Options by which libclang finds the headers of the C compiler, which a wheel of libclang lacks."""
     given = environment.get("BINDGEN_EXTRA_CLANG_ARGS")
     if given:
         return given

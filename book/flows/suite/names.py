@@ -10,7 +10,7 @@ OLD = {
     "sfewefd3d_gpu_p2p": "sfewefd3d-gpu",
     "sfewefd3d_gpu_mpi": "sfewefd3d-gpu",
 }
-# Madagascar's own CPU programs; only for flows on machines without it, never installed together with it.
+# Madagascar's own CPU programs: these names are only for flows on machines without it, and are never installed together with it.
 OMP = {"sfewefd2d_omp": "sfewefd2d-gpu", "sfewefd3d_omp": "sfewefd3d-gpu"}
 
 

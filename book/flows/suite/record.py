@@ -70,5 +70,5 @@ def devices_of(header):
 
 
 def brief(command, root):
-    """A command without the folder of the programs, as in the SConstruct."""
+    """A command without the path of the programs, as in the SConstruct."""
     return command.replace(os.path.join(root, "bin") + os.sep, "")

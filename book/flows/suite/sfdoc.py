@@ -72,7 +72,7 @@ def register(listing):
         text = file.read()
     if re.search(rf"^{re.escape(LINE)}$", text, re.MULTILINE):
         return False
-    # The last import at the beginning of a line, not the one of rsf.use inside a try.
+    # The last import that begins a line, and not the one of rsf.use inside a try.
     found = list(re.finditer(r"^import rsf\.\w+[^\S\n]*$\n?", text, re.MULTILINE))
     at = found[-1].end() if found else len(text)
     before = text[:at] if text[:at].endswith("\n") or not text[:at] else text[:at] + "\n"

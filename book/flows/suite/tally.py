@@ -1,10 +1,10 @@
-"""The result of a run of tests: numbers of passed, failed and skipped ones, with reasons."""
+"""The result of a run of tests: the numbers of passed, failed and skipped tests, with the reasons for skipping."""
 import re
 
 UNITTEST = re.compile(r"Ran (\d+) tests? in")
 COUNTS = re.compile(r"(failures|errors|skipped)=(\d+)")
 RESULT = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
-# Printed by a test itself, bypassing the capture of output; cargo counts the test as passed.
+# A line that a test prints itself, bypassing the capture of output; cargo counts such a test as passed.
 SKIPPED = re.compile(r"skipped ([\w:]+)(?: on a GPU)?: (.+)")
 # A test with the attribute `ignore` and a reason; cargo counts these itself.
 IGNORED = re.compile(r"test ([\w:]+) \.\.\. ignored, (.+)")
@@ -55,19 +55,18 @@ class Tally:
         self.ignored += 1
 
     def count(self):
-        """The number of tests that ran and passed, without those that reported that they were skipped."""
-        # Tests that report themselves as skipped are among the passed ones.
+        """The number of tests that ran and passed, without those that reported that they were skipped, which cargo counts as passed."""
         return self.passed - min(sum(counted for _, counted in self.reasons.values()), self.passed)
 
     def too_few(self, floor):
-        """A message if fewer tests passed than `floor`, a number given as text; else an empty one."""
+        """A message if fewer tests passed than `floor`, which is a number as text; else an empty string."""
         if not floor:
             return None
         if not floor.isdigit():
-            return f"REQUIRE_TESTS={floor}: it must be the smallest number of tests that must pass"
+            return f"REQUIRE_TESTS={floor}: this must be a whole number, the least number of tests that must pass"
         if self.count() < int(floor):
             return (
-                f"{self.count()} tests passed, but REQUIRE_TESTS={floor} requires at least that many: tests are missing or were skipped; "
+                f"{self.count()} tests passed, but at least REQUIRE_TESTS={floor} must pass: tests are missing or were skipped; "
                 "if they were removed on purpose, lower the number in .ci/run"
             )
         return None
