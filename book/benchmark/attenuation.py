@@ -1,8 +1,8 @@
 """Complex moduli of rock with attenuation, by the mechanisms of the programs, implemented independently in numpy.
 
-A modulus is M_U (1 - phi sum_l w_l/(1 + i w tau_l)). The programs take three relaxation times, evenly on the logarithm of the band
+A modulus is M_U (1 - phi sum_l w_l/(1 + i w tau_l)). The programs choose three relaxation times, evenly spaced in the logarithm over the band
 qband= and beyond its ends, weights w_l for which Q is as constant as possible there, phi for the Q of a rock, and M_U for its velocity
-at qref=. The velocity-stress programs relax the moduli of P and S, the programs of elements those of compression and shear.
+at qref=. The velocity-stress programs relax the moduli of P and S waves, and the programs for meshes the bulk and shear moduli.
 """
 import math
 from functools import lru_cache
@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 COUNT = 3
-# The number of frequencies of a band at which the law is fitted
+# The number of frequencies of a band to which the law is fitted
 SAMPLES = 60
 
 
@@ -74,7 +74,7 @@ def typical(case):
 
 
 def constants(rock, case, w, elements):
-    """c11, c33, c55, c13 of a rock at a complex frequency, by the law of the programs of elements or of velocity-stress."""
+    """c11, c33, c55, c13 of a rock at a complex frequency, by the law of the programs for meshes (`elements`) or of the velocity-stress programs."""
     c11, c33, c55, c13 = rock.constants()
     if not (case.band and rock.qs):
         return c11, c33, c55, c13

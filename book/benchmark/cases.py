@@ -35,10 +35,10 @@ class Case:
 
     name: str
     title: str
-    # From the top down, and the depths between them; those of a dipping interface hold at x = 0
+    # Rocks from the top down, and the depths of the interfaces between them, at x = 0 if they dip
     rocks: tuple
     interfaces: tuple = ()
-    # Slope of the interfaces, degrees; depths grow with x
+    # Dip of the interfaces in degrees; depths increase with x
     dip: float = 0.0
     # A free surface at z = 0
     surface: bool = False
@@ -78,7 +78,7 @@ class Case:
         return max(math.sqrt(max(rock.constants()[:2]) / rock.rho) for rock in self.rocks)
 
     def box(self):
-        """(lowest, highest) of x[, y], z of the points with the margin around them."""
+        """(lowest, highest) of x[, y], z of the box around the points, including the margin."""
         around = self.margin * self.wavelength
         sides = []
         for axis in zip(self.source, *self.receivers):
@@ -94,18 +94,18 @@ class Case:
 
 
 ROCK = Rock(2000.0, 1732.0, 1000.0)
-# Layer and half-space of the problems LOH (Day et al. 2001), and their quality factors
+# Layer and half-space of the LOH problems (Day et al. 2001), and their quality factors
 LAYER, BELOW = Rock(2600.0, 4000.0, 2000.0), Rock(2700.0, 6000.0, 3464.0)
 LOSSY, LOSSY_BELOW = replace(LAYER, qp=120.0, qs=40.0), replace(BELOW, qp=155.9, qs=69.3)
 COARSE_TO_FINE = {"fd": (2, 2.5, 3, 4, 5, 6, 8, 10, 13, 17, 22), "elements": (2, 3, 4, 5, 6, 8, 10)}
 
 
-# Receivers at distances around 10 wavelengths, in whole even numbers of them, so that nodes of most grids lie there
+# Receivers at distances of about 10 wavelengths, whose coordinates are even numbers of wavelengths, so that most grids have nodes there
 AROUND = {2: ((10, 2), (8, 6), (6, 6), (6, 8), (2, 10)), 3: ((8, 4, 4), (4, 8, 4), (4, 4, 8), (6, 6, 6))}
 
 
 def homogeneous(length, ndim=2):
-    """Rock in which waves travel `length` wavelengths; for longer paths the frame is farther away, because waves meet it at small angles."""
+    """Homogeneous rock in which waves travel `length` wavelengths; for longer paths the frame is farther away, because waves meet it at small angles."""
     name = f"homogeneous{length}" + "-3d" * (ndim == 3)
     case = Case(name, f"homogeneous, {length} wavelengths", (ROCK,), source=(0.0,) * ndim, points=COARSE_TO_FINE)
     step = 0.1 * length * case.wavelength
@@ -125,7 +125,7 @@ def lamb():
 
 
 def layer(name, title, rocks):
-    """A force below a layer of 1 km under a free surface: a section through the problems LOH."""
+    """A force below a layer of 1 km with a free surface: a section through the LOH problems."""
     receivers = tuple((1000.0 * k, 0.0) for k in (1, 3, 5, 7, 9))
     lossy = {"band": (0.35, 4.2), "reference": 1.5} if rocks[0].qp else {}
     return Case(name, title, rocks, (1000.0,), surface=True, source=(0.0, 2000.0), receivers=receivers,
@@ -167,7 +167,7 @@ def in_volume(case, receivers):
     return replace(case, name=case.name + "-3d", title=title, source=(case.source[0], 0.0, case.source[1]), receivers=receivers)
 
 
-# Receivers of the problems LOH, and some nearer ones
+# Receivers of the LOH problems, and some nearer ones
 LOH = tuple((600.0 * k, 800.0 * k, 0.0) for k in (2, 5, 8, 10))
 
 

@@ -1,7 +1,7 @@
 """Reference solutions of the cases: spectra at complex frequencies, and seismograms at any times.
 
-Displacements are sums over frequencies w = 2 pi k/period - i damping, with exp(i w t): what comes after the period returns
-weaker by exp(-damping period) (Bouchon 1981). Here are the closed forms of homogeneous rock; layered.py has the others. Only numpy is needed.
+Displacements are sums over frequencies w = 2 pi k/period - i damping, with exp(i w t): waves after the period reappear,
+attenuated by exp(-damping period) (Bouchon 1981). This file has the closed forms of homogeneous rock; layered.py has the other solutions. Only numpy is needed.
 """
 import math
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import layered
 
-# exp(-damping period)
+# The attenuation exp(-damping period)
 LEFT = 1e-7
 # The frequency, relative to the peak frequency, at which the spectrum of a Ricker wavelet is 1e-9 of its maximum
 END = 5.2
@@ -25,7 +25,7 @@ class Spectra:
         """Displacements [receiver, component, time], or a time derivative of them."""
         turned = (1j * self.frequencies) ** derivative * self.values
         turned[..., 0] *= 0.5
-        # In pieces, which keeps the table of exponentials small
+        # The sum is computed in pieces, to keep the table of exponentials small
         pieces = [2 / self.period * (turned @ np.exp(1j * np.outer(self.frequencies, part))).real
                   for part in np.array_split(np.asarray(times), max(1, len(times) // 500))]
         return np.concatenate(pieces, axis=-1)
@@ -61,8 +61,8 @@ def bessel(z):
 def plane(rock, away, w, bell):
     """A line force along z in homogeneous rock (Eason, Fulton & Sneddon 1956; Cruse & Rizzo 1968): u_z, u_x.
 
-    With s = i w, u_ij = (psi delta_ij - chi n_i n_j)/(2 pi rho b^2). A source spread as exp(-r^2/2 bell) weakens each
-    wave by the transform of that at its wavenumber.
+    With s = i w, u_ij = (psi delta_ij - chi n_i n_j)/(2 pi rho b^2). A source that is spread as exp(-r^2/2 bell) attenuates each
+    wave by the transform of this function at its wavenumber.
     """
     x, z = away
     r, s, (a, b) = math.hypot(x, z), 1j * w, (rock.vp, rock.vs)
@@ -87,7 +87,7 @@ def volume(rock, away, w, bell):
 
 
 def answer(case, bell=0.0, elements=False):
-    """The spectra of a case; `bell` is the variance (m2) over which a method spreads the source, `elements` selects the law of attenuation."""
+    """The spectra of a case; `bell` is the variance (m2) over which a method spreads the source, `elements` selects the attenuation law of the programs for meshes."""
     period, w = frequencies(case)
     if case.interfaces or case.surface:
         values = layered.answer(case, w, bell, elements)

@@ -1,8 +1,8 @@
-"""Waves of a line or point source in plane layers of solids and fluids, as sums over horizontal wavenumbers (Bouchon & Aki 1977).
+"""Waves of a line or point source in plane layers of solids and fluids, by sums over horizontal wavenumbers (Bouchon & Aki 1977).
 
 At a wavenumber k and a complex frequency w the waves of a layer are y exp(i k x + n z + i w t). Displacement and traction
 y = (u_x, u_z, t_xz, t_zz), in a fluid (u_z, t_zz), are continuous across the interfaces; one linear system contains the amplitudes of
-all layers (Knopoff 1964). Solids are transversely isotropic about z, and constants may be complex. This file uses only numpy and no code of the
+all layers (Knopoff 1964). Solids are transversely isotropic about z, and constants may be complex. This file uses numpy, but no code of the
 suite.
 """
 import math
@@ -39,7 +39,7 @@ class Layer:
         return np.stack(columns, axis=-1)
 
     def spread(self, jump, k, bell):
-        """The jump [k, row] of a source that is a Gaussian of variance `bell` along x and z."""
+        """The jump [k, row] of a source that is spread as a Gaussian of variance `bell` along x and z."""
         shapes = np.stack(self.shapes, axis=-1)
         parts = np.linalg.solve(shapes, jump[..., None])[..., 0]
         weights = np.stack([np.exp(-0.5 * bell * (k**2 - slope**2)) for slope in self.slopes], axis=-1)
@@ -95,7 +95,7 @@ class Stack:
             line = np.zeros((len(self.k), starts[-1]), complex)
             for number, columns in parts:
                 line[:, starts[number] : starts[number + 1]] = columns
-            # Rows of displacement and of traction have different units
+            # Rows are scaled, because those of displacement and of traction have different units
             size = abs(line).max(axis=1)
             rows.append(line / size[:, None])
             right.append(np.zeros((len(self.k), sources)) if value is None else value / size[:, None])
@@ -130,7 +130,7 @@ def matched(above, below):
 class Geometry:
     """Source, receivers and depths of a case in the frame of its interfaces, and the sums over wavenumbers.
 
-    In a plane `directions` are those of x and z of that frame; in the volume receivers have the distance from the axis as x.
+    In 2-D `directions` are those of the x and z axes of that frame; in 3-D the x of a receiver is its distance from the axis.
     """
 
     def __init__(self, case, highest):
@@ -148,7 +148,7 @@ class Geometry:
         self.tables = [self.sums(k, x - self.source[0]) for x, _ in self.receivers]
 
     def wavenumbers(self, w):
-        """The wavenumbers for a frequency, beginning half a step from zero; their step is so small that the images of the source are too far away to matter."""
+        """The wavenumbers for a frequency, beginning half a step from zero; their step is so small that the periodic images of the source are too far away to matter."""
         reach = max(abs(x - self.source[0]) for x, _ in self.receivers)
         step = 2 * math.pi / (2 * reach + 1.2 * self.case.fastest * 1.5 * self.case.duration)
         apart = min(abs(z - self.source[1]) for _, z in self.receivers)
@@ -215,14 +215,14 @@ def at_frequency(geometry, w, spread):
 def answer(case, frequencies, bell=0.0, elements=False):
     """Spectra [receiver, component z, x[, y], frequency] of a unit impulse of a case's source: a force along z, or an explosion.
 
-    `bell` is the variance of the source, and `elements` says whose law of attenuation holds.
+    `bell` is the variance of the source, and `elements` selects the attenuation law of the programs for meshes.
     """
     geometry = Geometry(case, frequencies[-1])
     along, across = geometry.directions
     values = np.zeros((len(case.receivers), case.ndim, len(frequencies)), complex)
     for i, w in enumerate(frequencies):
         found = at_frequency(geometry, w, (bell, elements))
-        # The force along z has the parts along[1] and across[1] in the frame of the interfaces
+        # The force along z has the components along[1] and across[1] in the frame of the interfaces
         whole = found[0] if case.explosion else along[1] * found[0] + across[1] * found[1]
         values[:, 0, i] = whole @ [along[1], across[1]]
         if case.ndim == 2:

@@ -1,7 +1,7 @@
 """The suite's methods on the cases: models, meshes and command lines, with the best parameters of each method.
 
-A method is called by the points for the shortest wavelength. Grids begin at the sides of a case's box and have the frame outside
-of it; meshes have the layers that absorb inside, so their boxes are larger.
+A method is called with the number of points per shortest wavelength. Grids begin at the sides of a case's box and have their frame outside
+of it; meshes contain their absorbing layers, so their boxes are larger.
 """
 import math
 import os
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import rsfdata
 
-# The fraction of the largest stable step of runs with exact time, and of those without it, for which half of it is advised
+# The fraction of the largest stable step in runs with exact time, and in runs without it, for which half is recommended
 FULL, HALF = 0.95, 0.5
-# Nodes of the source of the displacement programs: exp(-r^2/(0.5 BELL)), cut at BELL nodes
+# nbell= of the displacement programs: the source is spread as exp(-r^2/(0.5 BELL)), r in nodes, up to BELL nodes
 BELL = 10
 
 
@@ -24,7 +24,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """The setting of runs: the folder of the programs, a folder for files, device= and threads=."""
+    """The settings of runs: the folder of the programs, a folder for files, device= and threads=."""
 
     programs: str
     folder: str
@@ -36,7 +36,7 @@ class Place:
         return [f"device={self.device}", f"threads={self.threads}"]
 
     def call(self, command, out):
-        """Runs a program with its standard output in a file; returns its messages."""
+        """Runs a program with its standard output redirected to a file; returns its messages."""
         environment = {**os.environ, "DATAPATH": self.folder + "/", "OMP_NUM_THREADS": str(self.threads)}
         command = [os.path.join(self.programs, command[0]), *command[1:]]
         with open(os.path.join(self.folder, out), "wb") as target:
@@ -67,15 +67,15 @@ def points_of(place, case):
 
 
 def source_words(case):
-    """The source of the programs with time functions of their own."""
+    """The parameters of the source for programs with built-in time functions."""
     kind = ["src=explosion", "m0=1"] if case.explosion else ["src=force", "fz=1"]
     return [*kind, "stf=ricker", f"freq={case.frequency:g}", "data=displacement"]
 
 
 def grid(case, h):
-    """Nodes and first coordinates of z, x[, y] for a spacing: the first of all of them lies on a side of the box.
+    """Numbers of nodes and first coordinates of z, x[, y] for a spacing; the first node lies on the sides of the box.
 
-    The bottom of a fluid lies half way between two nodes, where staircases are exact; other interfaces lie as they come.
+    The bottom of a fluid is placed half-way between two nodes, where staircases are exact; other interfaces lie anywhere.
     """
     order = [case.ndim - 1, *range(case.ndim - 1)]
     sides = [list(case.box()[axis]) for axis in order]
@@ -131,12 +131,12 @@ def planned(place, command, steps, pattern):
     said = place.call([*command, *times, "plan=y", "cfl=warn"], "plan")
     found = re.search(pattern, said)
     if not found:
-        raise Failed(f"plan=y says nothing of `{pattern}`:\n{said}")
+        raise Failed(f"the output of plan=y does not contain `{pattern}`:\n{said}")
     return float(found[1])
 
 
 def velocity_stress(place, case, points, words):
-    """sfvsfd2d-gpu or sfvsfd3d-gpu; `words` may hold share=, the share of the largest stable step."""
+    """sfvsfd2d-gpu or sfvsfd3d-gpu; `words` may contain share=, the fraction of the largest stable step."""
     share = next((float(word[6:]) for word in words if word.startswith("share=")), FULL)
     words = [word for word in words if not word.startswith("share=")]
     h = case.wavelength / points
@@ -150,10 +150,10 @@ def velocity_stress(place, case, points, words):
 
 
 def chosen(place, case, error, words):
-    """The velocity-stress program with error= and path=, on the spacing that its plan advises."""
+    """The velocity-stress program with error= and path=, on the spacing that its plan recommends."""
     path = max(math.dist(case.source, receiver) for receiver in case.receivers) / case.wavelength
     words = [*words, f"error={error:g}", f"path={max(1.0, path):.4g}"]
-    # The plan depends on speeds and frequencies only, so a section is enough
+    # The plan depends only on speeds and frequencies, so a 2-D section is enough
     flat = lambda point: (point[0], point[-1])
     section = replace(case, source=flat(case.source), receivers=tuple(map(flat, case.receivers)))
     h = case.wavelength / 20
@@ -185,7 +185,7 @@ def displacement(place, case, points, words):
     steps = math.ceil(case.duration / dt)
     wavelet(dt, steps)
     size = math.prod(k + 2 * frame for k in grid(case, h)[0])
-    # A record is a step later than its header says: one step after the wavelet's sample of its number
+    # A record is a step later than its header says: it belongs one step after the wavelet's sample of the same number
     return Run(command, size, steps, BELL * h * h / 4, dt)
 
 
@@ -198,7 +198,7 @@ def rows_of(case, width):
 
 
 def crystals(place, case):
-    """Constants of transversely isotropic regions, from the bottom up, and the arguments that name them."""
+    """Writes the constants of transversely isotropic regions, from the bottom up, and returns the arguments for them."""
     if not any(rock.epsilon or rock.delta for rock in case.rocks):
         return []
     table, rows = [], []
@@ -216,7 +216,7 @@ def crystals(place, case):
 
 
 def lossy(case):
-    """Quality factors of compression and shear, from the bottom up: those of the problems LOH attenuate only shear."""
+    """Quality factors of compression and shear, from the bottom up; in the LOH problems only shear is attenuated."""
     if not case.band:
         return [], []
     factors = ",".join(f"{rock.qs:g}" for rock in reversed(case.rocks))
@@ -224,7 +224,7 @@ def lossy(case):
 
 
 def elements(place, case, points, words):
-    """sfsem2d-gpu or sfsem3d-gpu, with `points` points per S wavelength of the slowest rock, on average."""
+    """sfsem2d-gpu or sfsem3d-gpu, with `points` points per S wavelength of the slowest rock on average."""
     degree = next((int(word[7:]) for word in words if word.startswith("degree=")), 4)
     width = degree * case.wavelength / points
     depths, rows = rows_of(case, width)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Deepwave (Richardson 2022) on the homogeneous cases: python3 peer_deepwave.py [case=...] [device=cpu] [threads=1] [minutes=2] [out=FOLDER].
 
-deepwave4 has its defaults: differences of order 4, a frame of 20 cells, steps of 0.6 of its CFL number. deepwave8 is what it does best: order 8,
-steps of 0.75, its own correction of time dispersion, and points between nodes by 16 of them a direction. The frame belongs to the program and is outside of the model here.
+deepwave4 uses its defaults: differences of order 4, a frame of 20 cells, steps of 0.6 of its CFL number. deepwave8 uses its best settings: order 8,
+steps of 0.75, its own correction of time dispersion, and interpolation of points from 16 nodes per direction. The program adds the frame outside of the model.
 """
 import math
 import sys
@@ -16,7 +16,7 @@ try:
     import numpy as np
     import torch
 except ImportError as missing:
-    sys.exit(f"peer_deepwave.py: needs deepwave, which brings PyTorch (pip install deepwave), and numpy: {missing}")
+    sys.exit(f"peer_deepwave.py: deepwave, which includes PyTorch (pip install deepwave), and numpy are needed: {missing}")
 
 FRAME = 20
 
@@ -55,7 +55,7 @@ def prepare(case, points, accuracy, courant, corrected):
             traces = deepwave.time_dispersion.correct_receivers(traces.contiguous(), dt)
         return spectral_integral(traces.numpy(), dt) if corrected else dt * np.cumsum(traces.numpy(), axis=-1)
 
-    # Sums over whole steps are known at the steps themselves; integrals of the corrected records where these lie
+    # Sums over whole steps belong to the times of the steps; integrals of the corrected records to the times of these records
     return peers.Run(call, math.prod(n + 2 * FRAME for n in shape), steps, -0.5 * dt if corrected else 0.0, dt)
 
 

@@ -2,8 +2,8 @@
 """Devito (Louboutin et al. 2019) on the homogeneous cases: python3 peer_devito.py [case=...] [threads=1] [minutes=2] [out=FOLDER].
 
 Velocity and stress on a staggered grid as symbolic equations, from which Devito makes and compiles C. devito4 has space_order=4, a layer
-of 20 damping nodes and half of the largest stable step; devito8 is what it does best: space_order=8, a wider layer that is farther away,
-and 0.4 of the largest step, for nothing in it removes the error of time. Points between nodes are interpolated linearly, for its other
+of 20 damping nodes and half of the largest stable step; devito8 has its best settings: space_order=8, a wider layer that is farther away,
+and 0.4 of the largest step, because nothing in it removes the error of the time steps. Points between nodes are interpolated linearly, because its other
 interpolation did not take account of staggered fields when this was written. Needs a C compiler.
 """
 import math
@@ -19,7 +19,7 @@ try:
     import numpy as np
     from devito import Eq, Grid, Operator, SparseTimeFunction, TensorTimeFunction, VectorTimeFunction, diag, div, grad, solve
 except ImportError as missing:
-    sys.exit(f"peer_devito.py: needs devito (pip install devito) and numpy: {missing}")
+    sys.exit(f"peer_devito.py: devito (pip install devito) and numpy are needed: {missing}")
 
 warnings.simplefilter("ignore")
 devito.configuration["log-level"] = "ERROR"
@@ -33,7 +33,7 @@ def damping(grid, shape, frame):
     values = np.ones(shape, "f4")
     for axis, n in enumerate(shape):
         inside = np.minimum(np.arange(n), np.arange(n)[::-1])
-        # A wave that crosses the frame, one node in each step, decays by exp(-8)
+        # A wave that crosses the frame at one node per step decays by exp(-8)
         line = np.exp(-24 / frame * np.clip((frame - inside) / frame, 0, None) ** 2)
         values *= line.reshape([-1 if k == axis else 1 for k in range(len(shape))]).astype("f4")
     damp.data[:] = values
@@ -46,7 +46,7 @@ def prepare(case, points, order, share, wide):
     frame = round(12 * points) if wide else 20
     case = replace(case, margin=case.margin + 8 * wide)
     shape, first = peers.box(case, h, frame)
-    # Points are moved by a hundredth of a cell from nodes, where rounding would select one cell or its neighbour
+    # The grid is shifted by a hundredth of a cell, because rounding would assign a point on a node to either of two cells
     grid = Grid(shape=shape, extent=[(n - 1) * h for n in shape], origin=[o - 0.01 * h for o in first])
     v = VectorTimeFunction(name="v", grid=grid, space_order=order, time_order=1)
     tau = TensorTimeFunction(name="tau", grid=grid, space_order=order, time_order=1)

@@ -1,7 +1,7 @@
-"""Functions that the scripts of peers share: cases, the command line, seconds, misfits, and rows of the table of run.py.
+"""Functions that the scripts for other packages (peers) share: cases, the command line, seconds, misfits, and rows of the table of run.py.
 
-The seconds of a peer are those of the propagation alone: its start, its compiler and the making of its model are not counted, which is
-in its favour. They are the least of repeat= calls; on one thread those of the processor.
+The seconds of a peer are those of the propagation alone: its start, its compiler and the construction of its model are not counted, which
+favours it. They are the smallest of repeat= calls, and on one thread processor seconds.
 """
 import math
 import os
@@ -31,27 +31,27 @@ def words_of(arguments, script):
     """The arguments of the command line, with the defaults."""
     words = dict(word.split("=", 1) for word in arguments if "=" in word)
     if len(words) != len(arguments) or not set(words) <= set(WORDS):
-        sys.exit(f"{script}: the allowed words are {', '.join(word + '=' for word in WORDS)}")
+        sys.exit(f"{script}: the parameters are {', '.join(word + '=' for word in WORDS)}")
     threads = words.setdefault("threads", "1")
     os.environ.setdefault("OMP_NUM_THREADS", threads)
     return words
 
 
 def box(case, h, frame):
-    """Nodes of z, x[, y] with a frame of nodes around a case's box, and the first coordinates."""
+    """Numbers of nodes of z, x[, y], with `frame` nodes around a case's box, and the first coordinates."""
     sides = case.box()
     sides = [sides[-1], *sides[:-1]]
     return [math.ceil((high - low) / h - 1e-6) + 1 + 2 * frame for low, high in sides], [low - frame * h for low, _ in sides]
 
 
 def places(case, first, h):
-    """Source and receivers in nodes z, x[, y]."""
+    """Positions of source and receivers along z, x[, y], in nodes."""
     order = [case.ndim - 1, *range(case.ndim - 1)]
     return [[(point[axis] - o) / h for axis, o in zip(order, first)] for point in (case.source, *case.receivers)]
 
 
 def wavelet(case, times):
-    """The force of a case at times, N or N/m."""
+    """The force of a case at the given times, in N or N/m."""
     import numpy as np
 
     a = (math.pi * case.frequency * (np.asarray(times) - case.delay)) ** 2
@@ -59,7 +59,7 @@ def wavelet(case, times):
 
 
 def rows(case, method, prepare, words):
-    """Rows of a method of a peer on a case; prepare(case, points) makes a Run."""
+    """Yields the rows of a method of a peer for a case; prepare(case, points) makes a Run."""
     import numpy as np
 
     import exact

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Seconds to a given accuracy on this machine: runs the cases of the benchmark by the suite's methods, and writes a table.
+"""Measures the seconds to a given accuracy on this machine: runs the cases of the benchmark by the suite's methods, and writes a table.
 
     python3 book/benchmark/run.py [case=lamb,dip] [method=vs8,elements4] [device=cpu] [threads=1] [minutes=30] [quick=y]
                                   [points=4,6] [repeat=2] [bin=FOLDER] [out=FOLDER] [keep=FOLDER]
 
-Without arguments, all cases (except those for GPUs) and all methods run on one core, from coarse to fine. minutes= is the time for a method and a case (10): runs that would
-not end in it are left out, and so are those finer than one that is right within 0.02 %. quick=y takes two coarse resolutions of the small cases, and ends within a minute. device=gpu takes a GPU.
-bin= holds the programs (build/bin). Rows go into results-DEVICE.txt next to this file or in out=; rows of the same case, method and
-device are replaced. points= are other resolutions, and keep= is a folder in which the records and the reference solutions are kept. Then `python3 table.py
+Without arguments, all cases (except those for GPUs) and all methods run on one core, from coarse to fine. minutes= is the time for each method and case (10): runs that would
+take longer are left out, and so are runs finer than one with a misfit below 0.02 %. quick=y takes two coarse resolutions of the small cases, and ends within a minute. device=gpu uses a GPU.
+bin= is the folder of the programs (build/bin). Rows are written to results-DEVICE.txt next to this file or in out=; rows of the same case, method and
+device are replaced. points= gives other resolutions, and keep= is a folder for the records and the reference solutions. Afterwards `python3 table.py
 write` in this folder puts the numbers on the page. Needs numpy.
 
-A row: case, method, points per wavelength (for vs-error the error that is allowed), millions of points, steps, device, threads, seconds,
+A row: case, method, points per wavelength (for vs-error the allowed error), millions of points, steps, device, threads, seconds,
 joules (nan where there is no GPU), misfit (the root of the summed squares of the differences of all records over that of the reference), and
 how late the records are, in periods of the peak frequency. The time is the smallest of repeat= runs of the whole program,
 input and output included; for one thread it is processor time, which other work on the machine lengthens less than wall-clock time.
@@ -85,7 +85,7 @@ def timed(place, command, joules):
 
 
 def compared(case, place, spectra, late):
-    """The misfit of the records in `data`, shifted by the delay of the run, to the reference, and their remaining delay in periods (least squares)."""
+    """The misfit between the records in `data`, shifted by the delay of the run, and the reference, and their remaining delay in periods (least squares)."""
     data = rsfdata.read(os.path.join(place.folder, "data"))
     times = data.axes[2].o + late + data.axes[2].d * np.arange(data.axes[2].n)
     times = times[times <= case.duration]
@@ -109,7 +109,7 @@ def measured(case, method, place, words):
     """The rows of a method on a case, one by one, until the next run would exceed the time."""
     function, extra, kind = methods.METHODS[method]
     if function is methods.displacement and case.band:
-        return  # this method has no attenuation
+        return  # This method has no attenuation
     joules, left, last, spectra = Joules(), 60 * float(words.get("minutes", 10)), None, {}
     repeat = int(words.get("repeat", 1 if words.get("quick") == "y" else 2))
     for points in resolutions(case, kind, words):
@@ -153,7 +153,7 @@ def machine(device):
     if device == "gpu":
         asked = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False)
         if asked.returncode:
-            stop("device=gpu: nvidia-smi names no GPU")
+            stop("device=gpu: nvidia-smi lists no GPU")
         return asked.stdout.splitlines()[0].strip()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as about:
@@ -183,18 +183,18 @@ class Table:
 
 
 def chosen(words, key, known):
-    """The names that a word of the command line selects; all of them without it."""
+    """The names that a parameter of the command line selects; all of them without it."""
     names = words[key].split(",") if key in words else list(known)
     for name in names:
         if name not in known:
-            stop(f"{key}={name} is not known; there are {', '.join(known)}")
+            stop(f"{key}={name} is not known; known are {', '.join(known)}")
     return names
 
 
 def main(arguments):
     words = dict(word.split("=", 1) for word in arguments if "=" in word)
     if len(words) != len(arguments) or not set(words) <= set(WORDS):
-        stop(f"the parameters are {', '.join(word + '=' for word in WORDS)}; the head of this file explains them")
+        stop(f"the parameters are {', '.join(word + '=' for word in WORDS)}; the docstring of this file explains them")
     device = words.get("device", "cpu")
     folder = os.path.abspath(words.get("bin", os.path.join(HERE, "..", "..", "build", "bin")))
     if device not in ("cpu", "gpu") or not os.access(os.path.join(folder, "sfvsfd2d-gpu"), os.X_OK):

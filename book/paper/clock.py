@@ -1,6 +1,8 @@
 """Writes the wall-clock seconds of a command, the mean of several runs, as an RSF file of one number to standard output.
 
-python3 clock.py RUNS PROGRAM WORDS...    the program's own output is thrown away, and its messages where it succeeds
+    python3 clock.py RUNS PROGRAM WORDS...
+
+The program's output is discarded, and so are its messages unless it fails.
 """
 import os
 import subprocess

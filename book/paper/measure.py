@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Times the runs of a seed paper on this machine and writes the table that its chapter draws.
+"""Measures the run times of a paper's runs on this machine and writes the table that its chapter draws.
 
     python3 book/paper/measure.py PAPER [bin=FOLDER] [device=cpu] [counts=1] [groups=...] [out=FOLDER] [repeat=1] [bench=FILE]
 
 PAPER is komatitsch2010, michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all. device= is cpu (counts= are threads) or gpu (counts= are GPUs,
-1,2,4 for instance). bin= holds the programs (build/bin). groups= takes some of the tables: table2,large,depth,blocks,weak,strong
+1,2,4 for instance). bin= is the folder of the programs (build/bin). groups= selects some of the tables: table2,large,depth,blocks,weak,strong
 (michea2010), squares (weiss2013-2d), cubes,ranks (weiss2013-3d), parts,scaling,tuning (zhou2012), sizes,weak,strong,exchange
-(komatitsch2010). The group ranks runs as many
-ranks as count says, a GPU each: it needs mpi=FOLDER with programs that were built with MPI, and mpirun. The group tuning (GPUs
+(komatitsch2010). In the group ranks
+the count is that of ranks, with a GPU each: it needs mpi=FOLDER with programs that were built with MPI, and mpirun. The group tuning (GPUs
 only) cuts the grid for the kernels in ways that the programs do not offer: it needs bench=FILE, the benchmark `staggered`; exchange
-(GPUs only) leaves parts of the exchange between ranks out: it needs bench=FILE, the benchmark `elements`.
-Rows go into the chapter's results-DEVICE.txt, or into out=FOLDER as PAPER-results-DEVICE.txt; rows of the same group and
-device are replaced. repeat= runs each case so many times and keeps the fastest. Afterwards `python3 table.py write` in the
+(GPUs only) omits parts of the exchange between ranks: it needs bench=FILE, the benchmark `elements`.
+Rows are written to the chapter's results-DEVICE.txt, or in out=FOLDER to PAPER-results-DEVICE.txt; rows of the same group and
+device are replaced. repeat= is the number of runs of each case, of which the fastest counts. Afterwards `python3 table.py write` in the
 chapter's folder puts the numbers on its page. The models are made in a temporary folder.
 
-A row: group, case, nx ny nz of the paper's grid (frame included in michea2010 and zhou2012, as they count; elements in
+A row: group, case, nx ny nz of the paper's grid (including the frame in michea2010 and zhou2012, as in the papers; elements in
 komatitsch2010), frame cells, steps,
 device, count, seconds of the steps alone, seconds of the whole program with its files (nan for a benchmark, which has none). For
-one thread these are seconds of the processor, which other work on the machine stretches less than those of the clock.
+one thread these are processor seconds, which other work on the machine lengthens less than wall-clock time.
 """
 import array
 import math
@@ -37,8 +37,8 @@ LAYERS = ((4200, 2422, 2300), (6000, 3460, 2700))  # vp, vs, density above and b
 MICHEA = "free=y src=moment mxy=1e18 tau=0.045"
 AWP = "free=y absorb=sponge edge=0.92 src=moment mxx=1e15 mxy=1e15 stf=cosine tau=0.6825"
 COARSE = "qp=100 qs=50 qmech=coarse"
-# Steps of tuning of the velocity-stress kernels, each with the previous ones, as the benchmark's arguments for a tile: threads along z,
-# rows, planes; rows of a strip; blocks of velocity and of stress that a multiprocessor should hold; prefetching; the frame's blocks
+# Steps in the tuning of the velocity-stress kernels, each added to the previous ones, as tile arguments of the benchmark: threads along z,
+# rows, planes; rows of a strip; blocks of velocity and of stress per multiprocessor; prefetching; blocks of the frame
 TUNING = (
     ("threads_on_rows_and_planes", "8,4,8,4,1,1,0,128,1"),
     ("warps_along_z", "32,4,2,4,1,1,0,128,1"),
@@ -49,7 +49,7 @@ TUNING = (
 # Hexahedra of 27 nodes and 100 m, absorbing sides and a free top
 ELEMENTS = "src=explosion m0=1e15 stf=ricker freq=2"
 ROCK = "rho=2300 vp=2800 vs=1500 curved=y judge=n"
-# The part of the exchange that is left out, in the words of the benchmark and of the table
+# The variants of the exchange, by their names in the benchmark and in the table
 MANNERS = {"Overlapped": "overlapped", "Blocking": "blocking", "WithoutSends": "nothing_sent", "WithoutBuffers": "nothing_packed"}
 WEISS = "ssou=y dabc=y nbell=5 jdata=10"  # isotropic: vp 2 km/s, vs 1.1547 km/s, 2000 kg/m3, nodes of 5 m
 
@@ -139,7 +139,7 @@ PAPERS = {
 
 
 def write(path, axes, numbers):
-    """An RSF file of float32: axes are (n, o, d), numbers bytes."""
+    """Writes an RSF file of float32; axes are (n, o, d), and numbers bytes."""
     with open(path + "@", "wb") as data:
         data.write(numbers)
     words = [f"n{k}={n} o{k}={o:g} d{k}={d:g}" for k, (n, o, d) in enumerate(axes, start=1)]
@@ -194,7 +194,7 @@ def model(folder, programs, paper, case):
     nx, ny, nz = grid
     n = (nz - frame, nx - 2 * frame, ny - 2 * frame)
     if min(n) < 6:
-        stop(f"a grid of {grid} has no room for a frame of {frame} cells; remove it from the list")
+        stop(f"a grid of {grid} is too small for a frame of {frame} cells; remove it from the list")
     d = 100.0
     axes = list(zip(n, (0.0, 0.0, 0.0), (d, d, d)))
     for k, name in enumerate(("vp", "vs", "den")):
@@ -206,7 +206,7 @@ def model(folder, programs, paper, case):
     middle = [d * (n[1] // 2), d * (n[2] // 2)]
     source, receiver = [2000.0, 4000.0, 2500.0], [10000.0, 10000.0, 0.0]
     if paper == "zhou2012" or min(n[1:]) < 101 or n[0] < 26:
-        # The paper's points lie outside such a small grid.
+        # The points of the paper lie outside such a small grid.
         source, receiver = [*middle, d * (n[0] // 2)], [middle[0] + d / 2, middle[1] + d / 2, 0.0]
     for name, point in (("sou", source), ("rec", receiver)):
         write(os.path.join(folder, name), [(3, 0, 1), (1, 0, 1)], array.array("f", point).tobytes())
@@ -266,7 +266,7 @@ def timed(programs, folder, case, device):
 
 
 def exchanged(bench, case):
-    """Seconds of the steps of a case of the group exchange, a median of three runs with a rank a GPU."""
+    """Seconds of the steps of a case of the group exchange, the median of three runs with one rank per GPU."""
     name, grid, _, steps, count = case[1:6]
     words = f"gpus={count} ranks=y n={','.join(map(str, grid))} order=2 law=iso steps={steps} repeat=3"
     done = subprocess.run([bench, *words.split()], capture_output=True, text=True, check=False)
@@ -277,7 +277,7 @@ def exchanged(bench, case):
 
 
 def benchmarked(bench, case):
-    """Seconds of the steps of a case of the group tuning, a median of three runs, on the program's grid for the paper's."""
+    """Seconds of the steps of a case of the group tuning, the median of three runs, on the grid without the frame that the benchmark adds."""
     (nx, ny, nz), frame, steps, tile = case[2], case[3], case[4], case[6]
     words = f"n={nz - frame},{nx - 2 * frame},{ny - 2 * frame} absorb=sponge nb={frame} free=y q=coarse steps={steps} repeat=3 tile={tile}"
     done = subprocess.run([bench, *words.split()], capture_output=True, text=True, check=False)
@@ -288,13 +288,13 @@ def benchmarked(bench, case):
 
 
 def machine(device):
-    """The description of the machine for the head of a table."""
+    """The description of the machine for the first line of a table."""
     if device == "gpu":
         query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
         try:
             found = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip().splitlines()
         except (OSError, subprocess.CalledProcessError) as error:
-            stop(f"device=gpu: nvidia-smi names no GPU ({error}); run this where there is one, or with device=cpu")
+            stop(f"device=gpu: nvidia-smi lists no GPU ({error}); run this where there is one, or with device=cpu")
         return f"{len(found)} x {found[0]}"
     name = platform.machine()
     if os.path.exists("/proc/cpuinfo"):
@@ -349,7 +349,7 @@ def main():
     words = dict(word.split("=", 1) for word in sys.argv[2:] if "=" in word)
     wanted = list(PAPERS) if sys.argv[1:2] == ["all"] else sys.argv[1:2]
     if not wanted or wanted[0] not in PAPERS or len(words) != len(sys.argv) - 2 or not set(words) <= WORDS:
-        stop(f"say which paper ({', '.join(PAPERS)} or all), then key=value words ({', '.join(sorted(WORDS))}); the head of this file explains them")
+        stop(f"give the paper ({', '.join(PAPERS)} or all), then parameters key=value ({', '.join(sorted(WORDS))}); the docstring of this file explains them")
     device = words.get("device", "cpu")
     folder = os.path.abspath(words.get("bin", os.path.join(HERE, "..", "..", "build", "bin")))
     programs = (folder, os.path.abspath(words.get("mpi", folder)), os.path.abspath(words.get("bench", "")))

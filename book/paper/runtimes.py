@@ -1,6 +1,6 @@
 """Run times of whole programs for the chapters that draw them: measured here, and read from the tables of measure.py.
 
-A chapter has links to this file and to clock.py in its own folder, and says `from runtimes import ...` after `from rsf.proj import *`.
+A chapter has links to this file and to clock.py in its own folder, and uses `from runtimes import ...` after `from rsf.proj import *`.
 """
 import glob
 
@@ -19,7 +19,7 @@ def clocked(target, sources, command):
 
 
 def measured():
-    """The rows of all results-*.txt of this folder, as lists of words; none if nothing was measured."""
+    """The rows of all results-*.txt of this folder, as lists of words; the list is empty if nothing was measured."""
     rows = []
     for path in sorted(glob.glob("results-*.txt")):
         with open(path) as table:
@@ -36,7 +36,7 @@ def thousand(row):
 def curves(name, named, words):
     """Plots the curves [(legend, [(x, y), ...]), ...] in one frame, without those that have no points.
 
-    Returns a list with the plot's name, or an empty one where there are no points at all.
+    Returns a list with the plot's name, or an empty list if there are no points at all.
     """
     named = [(legend, points) for legend, points in named if points]
     if not named:

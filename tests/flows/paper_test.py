@@ -96,13 +96,13 @@ class Measuring(Scratch):
             self.assertEqual(done.returncode, 1, done)
             return done.stderr
 
-        self.assertIn("say which paper (komatitsch2010, michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all)", said("weiss2013"))
+        self.assertIn("give the paper (komatitsch2010, michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all)", said("weiss2013"))
         self.assertIn("device=tpu", said("all", "device=tpu", f"bin={BIN}"))
         self.assertIn("bin= must contain the program", said("all", f"bin={self.folder}"))
         self.assertIn("groups=depths: there are no such groups", said("all", "groups=depths", f"bin={BIN}", f"out={self.folder}"))
         self.write("nvidia-smi", "#!/bin/sh\nexit 9\n", 0o755)
         with unittest.mock.patch.dict(os.environ, PATH=self.folder + os.pathsep + os.environ["PATH"]):
-            self.assertIn("nvidia-smi names no GPU", said("zhou2012", "device=gpu", f"bin={BIN}", f"out={self.folder}"))
+            self.assertIn("nvidia-smi lists no GPU", said("zhou2012", "device=gpu", f"bin={BIN}", f"out={self.folder}"))
         with self.assertRaises(SystemExit) as ended:
             self.run_cases("zhou2012", [("parts", "x", (40, 36, 30), 6, 4, 1, "colour=red dt=1")], {"parts"}, "#")
         self.assertIn("this run failed", str(ended.exception))

@@ -1,4 +1,4 @@
-"""Provides a Python with numpy and scipy for the flow: that of the machine, or one in .venv with pinned versions from PyPI."""
+"""Finds a Python with numpy and scipy for the flow: that of the machine, or one in .venv with pinned versions from PyPI."""
 import os
 import subprocess
 import sys

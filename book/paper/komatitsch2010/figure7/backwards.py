@@ -1,8 +1,8 @@
-"""Writes a mesh with its elements in the opposite order: the same mesh, whose points add their forces in another order.
+"""Writes a mesh with its elements in the opposite order. The mesh is the same, but its points add their forces in another order.
 
     python3 backwards.py MESH BASE > mesh.rsf
 
-BASE-regions.rsf, BASE-absorbing.rsf and BASE-free.rsf are written next to it; nodes and materials stay those of MESH.
+BASE-regions.rsf, BASE-absorbing.rsf and BASE-free.rsf are written next to it; nodes and materials remain those of MESH.
 """
 import array
 import os

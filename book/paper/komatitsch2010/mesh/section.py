@@ -3,11 +3,11 @@
     python3 section.py side MESH DEGREES PIXELS > image.rsf
     python3 section.py slices|outer|colours|order MESH DEGREES PIXELS SLICES > image.rsf
 
-The chunk lies about 0 N 0 E. `side` draws the edges of elements on the side to the south. The others are views from above the
-edge between two sides, with the faces of elements in colours: `slices` those of SLICES x SLICES slices; `outer` 1 where an
-element touches another slice, else -0.6; `colours` numbers such that elements with a point in common have different ones;
-`order` the numbers of the elements. All but `slices` show the three slices around the nearest one, which is left out, so that
-one looks into the mesh.
+The chunk is centred on 0 N 0 E. `side` draws the edges of elements on the side to the south. The others are views from above the
+edge between two sides, with the faces of elements in colours: for `slices` by SLICES x SLICES slices; for `outer` 1 if an
+element touches another slice, else -0.6; for `colours` by numbers that differ between elements with a point in common;
+for `order` by the numbers of the elements. All but `slices` omit the nearest slice, so that the three slices around it are
+visible from inside.
 """
 import array
 import math
@@ -16,7 +16,7 @@ import re
 import sys
 
 FACES = ((0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
-# Points of degree 4 on a corner, within an edge, a face and an element; of its nodes 8 are corners, 12 lie on edges.
+# Numbers of points of degree 4 at a corner and within an edge, a face and an element, for the 27 nodes: 8 corners, 12 on edges, 6 on faces, 1 inside.
 POINTS = (1,) * 8 + (3,) * 12 + (9,) * 6 + (27,)
 
 
@@ -60,7 +60,7 @@ def fill(image, wide, high, corners, value):
 
 
 def side(elements, nodes, degrees, pixels):
-    """The side to the south: horizontally along the great circle, vertically away from the centre."""
+    """Draws the side to the south; the horizontal axis follows the great circle, and the vertical axis points away from the centre."""
     slope = -math.tan(math.radians(degrees / 2))
     reach = 6.371e6 * math.sin(math.radians(degrees / 2))
     low = 3.3e6 * math.cos(math.radians(degrees / 2))
@@ -88,7 +88,7 @@ def side(elements, nodes, degrees, pixels):
 class Slices:
     """The positions of nodes and elements among slices of equal angles.
 
-    `at` has for each node its radius over the Earth's and its two angles in widths of a slice: three arrays.
+    `at` consists of three arrays over the nodes: the radius divided by that of the Earth, and two angles in widths of a slice.
     """
 
     def __init__(self, elements, nodes, degrees, parts):
@@ -153,7 +153,7 @@ class Slices:
 
 
 def view(mesh, pixels, value, without):
-    """The outer faces of all slices, or of the three around the slice `without`, from above the edge where both angles are largest."""
+    """The outer faces of all slices, or of the three around the slice `without`, seen from above the edge where both angles are largest."""
     end, inner = mesh.parts, without[0] if without else mesh.parts
     tilt = math.radians(35 - 0.22 * mesh.degrees)  # so that all sides that slant inwards are visible
     seen = []
@@ -165,7 +165,7 @@ def view(mesh, pixels, value, without):
         return right, far * math.sin(tilt) + x * math.cos(tilt), far * math.cos(tilt) - x * math.sin(tilt)
 
     def on_a_plane(loop):
-        """Whether a face lies on the surface, on a side, or where the slice was that is left out."""
+        """Whether a face lies on the surface, on a side, or at the omitted slice."""
         if all(mesh.at[0][k] > 0.99999 for k in loop):
             return True
         planes = ((angles, p) for angles in mesh.at[1:] for p in {end, inner})
