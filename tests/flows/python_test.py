@@ -29,7 +29,7 @@ def shot(**more):
     words.update(rec=sifaka.points(x=range(100, 500, 100), z=20), stf="ricker", freq=20, m0=1e12, device="cpu")
     words.update(more)
     with warnings.catch_warnings():
-        # The wavelet is too short for so coarse a grid.
+        # The wavelet is too short for this grid.
         warnings.simplefilter("ignore", sifaka.ProgramWarning)
         return sifaka.run("sfvsfd2d-gpu", **words)
 
@@ -214,7 +214,7 @@ class Runs(Scratch):
         for array in line.values():
             self.assertEqual(array.x.dims, (array.dims[0], "r"))
             np.testing.assert_array_equal(array.x, [[100, 200], [130, 230]])
-        # Files have no such coordinates, and without rec= they are unknown.
+        # Files have no such coordinates; without rec= they are unknown.
         sifaka.write(self.path("data.rsf"), data)
         self.assertEqual(set(sifaka.read(self.path("data.rsf")).coords), {"t", "component", "r"})
         again = sifaka.read(self.path("data.rsf"), rec=sifaka.points(x=range(100, 500, 100), z=20))
@@ -348,7 +348,7 @@ class Runs(Scratch):
         sou = np.stack([sifaka.points(x=x, z=50) for x in (100, 150, 200)])
         data = sifaka.run("sfvsfd2d-gpu", sou=sou, rec=sifaka.points(x=range(50, 250, 50), z=20), **earth, nt=20, dt=0.001, tau=0.01)
         self.assertEqual(sorted(data.shape), [2, 3, 4, 20])
-        # Points made in Python have axes without labels; the axis of shots is named all the same.
+        # Axes of points from Python have no labels, but the axis of shots has a name.
         self.assertEqual(data.isel(shot=0).dims, ("t", "component", "r"))
 
     def test_progress(self):
