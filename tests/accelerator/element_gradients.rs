@@ -51,7 +51,7 @@ fn lattice<const D: usize>(world: &World<D>) -> Lattice<D> {
     Lattice { n, o: first, d }
 }
 
-/// The gradient of half the sum of the squared records, with so many bytes for the stored wavefield.
+/// The gradient of half the sum of the squared records, with `memory` bytes for the stored wavefield.
 fn found<const D: usize, M: Machine<D>>(
     adjoint: &mut Adjoint<D, M>,
     world: &World<D>,

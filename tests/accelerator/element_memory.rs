@@ -1,4 +1,4 @@
-//! The device memory that is predicted for runs on meshes is what these runs take, for all kinds of elements.
+//! Runs on meshes take as much device memory as is predicted, for all kinds of elements.
 
 use crate::element_worlds::{Recipe, Rock, World};
 use crate::elements::{DRY, WET};

@@ -1,4 +1,4 @@
-//! Tests that need a processor that plays accelerator.
+//! Tests that need an emulated accelerator.
 
 use crate::cases::{World, difference, settings};
 use crate::emulator::Emulator;

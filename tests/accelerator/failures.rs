@@ -129,7 +129,7 @@ pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machine
     }
 }
 
-/// A recorder whose disk fills up: only so many calls succeed.
+/// A recorder whose disk fills up: only `left` more calls succeed.
 struct Full {
     left: usize,
     tape: Tape<f32>,

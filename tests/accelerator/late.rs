@@ -151,7 +151,7 @@ fn long_transfers_need_their_marks_alone() {
         let (device, mut staging) = (open(0), Staging::default());
         let memory = device.allocate(bytes.len()).expect("memory");
         let mut back = vec![0; bytes.len()];
-        // SAFETY: the memory has so many bytes.
+        // SAFETY: the memory is as long as `bytes`.
         unsafe {
             staging
                 .upload(&*device, &bytes, memory.address())

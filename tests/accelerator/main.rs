@@ -1,5 +1,5 @@
-//! The accelerator engine compared with the CPU engine and with itself, on a processor that plays accelerator. Each
-//! test has the same body here and on the GPUs of `on_gpus.rs`.
+//! The accelerator engine compared with the CPU engine and with itself, on emulated accelerators. Each test has the
+//! same body here and on the GPUs of `on_gpus.rs`.
 
 #[macro_use]
 mod bodies;

@@ -182,7 +182,7 @@ fn messages_of_ranks_are_told_and_refused_together() {
     assert!(words.iter().all(|other| *other == words[0]), "{words:?}");
 }
 
-/// Messages to and from neighbours on other ranks have memory of their own, for eight planes of every component.
+/// Messages to and from neighbours on other ranks have separate memory, for eight planes of every component.
 #[test]
 fn messages_are_told_to_the_byte() {
     // There are many neighbours, so that no other part of the memory is larger.

@@ -30,7 +30,7 @@ fn shots(case: &Case) -> Vec<Shot> {
     (0..3).map(moved).collect()
 }
 
-/// A simulation of the first so many shots side by side, with room for the others.
+/// A simulation of the first `beside` shots side by side, with room for the others.
 fn begun<A: Accelerator>(
     device: &Arc<A>,
     case: &Case,
@@ -47,7 +47,7 @@ fn begun<A: Accelerator>(
     Simulation::side_by_side(&shots[..beside], upload, case.class, None)
 }
 
-/// The records of each shot when the first so many shots run side by side, and the others after them in the same
+/// The records of each shot when the first `beside` shots run side by side, and the others after them in the same
 /// memory.
 fn together<A: Accelerator>(
     machines: &Machines<A>,

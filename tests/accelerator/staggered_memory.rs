@@ -155,7 +155,7 @@ fn shots_side_by_side_take_what_was_told() {
     }
 }
 
-/// Bytes of memory for so many numbers: memory is allocated in pages and has a few more bytes in front.
+/// Bytes of memory for these numbers: memory is allocated in pages, with a few more bytes in front.
 fn pages(numbers: usize) -> usize {
     (4 * numbers + 128).div_ceil(PAGE) * PAGE
 }

@@ -1,4 +1,4 @@
-//! The velocity-stress method on ranks with accelerators of their own gives the same bits with every transport.
+//! The velocity-stress method on ranks, each with its own accelerators, gives the same bits with every transport.
 
 use crate::cases::difference;
 use crate::ranks::{REFUSED, ways};

@@ -45,7 +45,7 @@ fn options() -> ParallelOptions {
     }
 }
 
-/// Saves into a memory store after every so many steps.
+/// Saves into a memory store every `every` steps.
 fn saving<'a>(
     ranks: &'a dyn Communicator,
     memory_store: &Arc<MemoryStore>,

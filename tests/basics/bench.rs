@@ -34,7 +34,7 @@ impl Bench {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Writes a dataset in one file, with axes of these lengths, each with an origin, step and label of its own.
+    /// Writes a dataset in one file, with axes of these lengths, each with its own origin, step and label.
     pub fn dataset(&self, name: &str, lengths: &[usize], values: &[f32]) {
         let axes = lengths.iter().enumerate().map(|(i, n)| {
             let i = i + 1;

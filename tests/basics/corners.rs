@@ -135,7 +135,7 @@ fn bins_of_headers_have_limits() {
         "sfintbin < d.rsf {words} xmin=2 xmax=3 ymin=5 ymax=5 > o.rsf"
     ));
     assert_eq!(bench.reals("o.rsf"), [&[0.0; 2], &traces[2..4]].concat());
-    // Of two traces in a bin the later one is taken, with a warning; if three traces have bins of their own, there is
+    // Of two traces in a bin the later one is taken, with a warning; if three traces are in three bins, there is
     // no warning.
     for (keys, told) in [("xkey=1 ykey=1", true), ("xkey=0 ykey=1", false)] {
         let said = bench.said(&format!(

@@ -225,7 +225,7 @@ fn pi_is_a_number_of_its_own() {
     assert_eq!(bench.complex("c.rsf"), [[0.0, pi]]);
 }
 
-/// Powers that are no numbers are told, as those of sfmath are.
+/// Powers that are not finite cause a warning, as in sfmath.
 #[test]
 fn factors_that_are_not_finite_are_told() {
     let bench = Bench::new();

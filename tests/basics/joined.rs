@@ -17,7 +17,7 @@ fn another_sampling_of_the_joined_axis_is_told() {
             ""
         );
     }
-    // A single sample has no sampling, and equal ones are no fault.
+    // A single sample has no sampling interval, and equal intervals cause no warning.
     bench.run("sfwindow < b.rsf n1=1 > one.rsf; sfmath n1=5 d1=0.1 o1=0.5 output=x1 > next.rsf");
     assert_eq!(
         bench.said("sfcat axis=1 a.rsf one.rsf > c.rsf; sfcat axis=1 a.rsf next.rsf > c.rsf"),

@@ -69,7 +69,7 @@ fn a_line_along_x_keeps_its_y() {
     );
 }
 
-/// Records of one place are one shot of the points, which is said.
+/// Field records of the same position become one shot of the points, with a message.
 #[test]
 fn records_at_one_place_are_told() {
     let bench = Bench::new();

@@ -211,7 +211,7 @@ fn results_that_headers_cannot_hold_are_told() {
     assert_eq!((found, said.as_str()), (vec![i32::MAX, -i32::MAX], ""));
 }
 
-/// Programs that print do not pretend that somebody reads it; a reader that has read enough is no error.
+/// A closed standard output is an error for programs that print; a reader that stops reading early is not.
 #[test]
 fn text_for_a_closed_output_is_an_error() {
     let bench = Bench::new();

@@ -69,7 +69,7 @@ impl Case {
         }
     }
 
-    /// A point so many cells from the first node of the model.
+    /// A point at a distance in cells from the first node of the model.
     fn point(&self, cells: [f32; 3]) -> [f32; 3] {
         let grid = self.grid();
         [0, 1, 2].map(|a| grid.o[a] + cells[a] * grid.d[a])
@@ -283,7 +283,7 @@ impl Random {
     }
 }
 
-/// A schedule of boundary saving with so many segments and checkpoints.
+/// A schedule of boundary saving with these numbers of segments and checkpoints.
 pub fn with_segments(
     all: CheckpointSchedule,
     nt: usize,

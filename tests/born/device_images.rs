@@ -28,7 +28,7 @@ fn wanted(kinds: &[Kind], ndim: usize) -> Wanted {
     }
 }
 
-/// A schedule with segments of so many steps and with few checkpoints.
+/// A schedule with segments of `segment` steps and few checkpoints.
 fn schedule(born: &Born<f32>, nt: usize, segment: usize, wanted: &Wanted) -> CheckpointSchedule {
     let [state, tape] = born.sizes_of_images(wanted);
     let memory = if segment < nt { 4 } else { 2 } * state + segment * tape;
@@ -232,7 +232,7 @@ macro_rules! images_on {
     };
 }
 
-/// On a processor that plays accelerator.
+/// On an emulated accelerator.
 mod emulated {
     use super::{Arc, Case, Emulator, KINDS, Random, both, data, plain, schedule, wanted};
     use crate::devices::emulated::open;

@@ -423,7 +423,7 @@ macro_rules! on {
     };
 }
 
-/// On a processor that plays accelerator.
+/// On an emulated accelerator.
 pub mod emulated {
     use super::{Arc, Case, Emulator, Open, Random, Write, plain};
 

@@ -1,5 +1,5 @@
-//! The drift is what is left of waves that have run backwards to rest, relative to the largest velocity. It is due to
-//! rounding and of the same size on processors and on devices.
+//! The drift is the largest velocity that remains when waves have run backwards to time zero, relative to the largest
+//! one of the run. It is due to rounding, and has the same size on processors and on devices.
 
 use crate::bench::{Case, plain};
 use crate::devices::{Open, both, emulated, gpus};

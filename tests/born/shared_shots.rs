@@ -10,7 +10,7 @@ use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Pa
 use kernels::methods::velocity_stress::{Quantity, Shot};
 use std::sync::Arc;
 
-/// A function that opens so many devices.
+/// A function that opens a number of devices.
 type OpenAll<A> = fn(usize) -> Vec<Arc<A>>;
 
 /// The shot of a case, with sources and receivers on both sides of any cut.
@@ -309,7 +309,7 @@ macro_rules! shared_on {
     };
 }
 
-/// Tests on processors that play accelerators.
+/// On emulated accelerators.
 pub mod emulated {
     use super::{Arc, OpenAll, Random, plain};
     use crate::emulator::Emulator;

@@ -1,5 +1,5 @@
 //! Linearised shots that run side by side on an accelerator: adjoints, gradients and images of each shot have the same
-//! bits as in a run of its own, whatever is kept of the steps and however many shots there are.
+//! bits as in a separate run, whatever is kept of the steps and however many shots there are.
 
 use crate::bench::{Case, Random, plain};
 use crate::devices::{Open, any};
@@ -101,7 +101,7 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
     let by_boundaries = schedules.get(2).map(|schedule| one_by_one(schedule, None));
     for (number, schedule) in schedules.iter().enumerate() {
         // The number of whole steps that are kept does not change any bit, so that the single shots need only the first
-        // schedule; images have a schedule of their own.
+        // schedule; images have another schedule.
         let wanted = by_boundaries.as_ref().filter(|_| number == 2).unwrap_or(&first);
         let of_images = (number == 0).then_some(&images);
         company.next_shots(&shots).expect("points in the grid");
@@ -226,7 +226,7 @@ macro_rules! side_by_side_on {
     };
 }
 
-/// On a processor that plays accelerator.
+/// On an emulated accelerator.
 mod emulated {
     use crate::devices::emulated::open;
 

@@ -1,4 +1,4 @@
-//! Runs a test in a process of its own, on a machine that the test defines.
+//! Runs a test in a separate process, on a machine that the test defines.
 
 use crate::fakes;
 use std::process::Command;

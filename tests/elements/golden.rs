@@ -8,7 +8,7 @@ use crate::desk::built::checkout;
 use crate::largest::relative_difference;
 use crate::real;
 
-/// A case in a folder of its own, and its command line without outputs.
+/// A case in a separate folder, and its command line without outputs.
 pub struct Case {
     pub desk: Desk,
     pub line: String,

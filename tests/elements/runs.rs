@@ -388,7 +388,7 @@ fn quality_factors_of_materials_attenuate() {
     );
 }
 
-/// A further quantity has the values of a run of its own, to the rounding of the sums from which it is computed.
+/// A further quantity has the values of a separate run, to the rounding of the sums from which it is computed.
 #[test]
 fn further_quantities_are_those_of_runs_of_their_own() {
     let case = case("layers");

@@ -314,7 +314,7 @@ fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
     ));
     let words = "1 receiver is in elements that hold a source (the first is number 2)";
     assert!(run.err.contains(words), "{run:?}");
-    // Points of a map are no receivers.
+    // Points of a map do not count as receivers.
     desk.dataset("shallow.rsf", "n1=2 n2=1", &[403.0, 60.0]);
     let shallow = HILL.replace("sou=sou.rsf", "sou=shallow.rsf");
     let run = desk.ran(&format!(

@@ -1,4 +1,5 @@
-//! The processor that plays accelerator does what a GPU does, and finds mistakes that a GPU would not report.
+//! The emulated accelerator, which runs on the processor, does what a GPU does, and finds mistakes that a GPU would not
+//! report.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -31,7 +31,7 @@ use thread_ranks::{Capabilities, thread_ranks};
 use waves::{Fields, OnHost, Waves};
 use wheel::{assert_same, assert_whole, group, on_host, run, sectors};
 
-/// Runs every subdomain on a device of its own.
+/// Runs every subdomain on a separate device.
 fn on_devices(parts: Vec<Part>, seed: Option<u64>) -> Group<Waves<OnDevice<Emulator>>> {
     group(parts, |part| {
         let device = Emulator::new().numbered(part.number);

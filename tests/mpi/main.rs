@@ -68,6 +68,6 @@ fn said(text: &str) -> Vec<&str> {
             .any(|name| line.starts_with(name))
             && !line.contains("warning:")
     };
-    // Launchers insert blanks and lines of their own.
+    // Launchers insert blanks and their own lines.
     text.lines().map(str::trim).filter(ours).collect()
 }

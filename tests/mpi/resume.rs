@@ -27,7 +27,7 @@ fn killed_and_resumed(desk: &Desk, mpirun: &str, words: &str, heirs: &[&str]) {
             let _ = std::fs::remove_file(desk.path(name));
         }
         let run = format!("{words} {outputs} out=d.bin checkpoint=state every=5");
-        // The second rank kills itself when it is told to, because only it knows its process number.
+        // Only the second rank knows its process number, so it waits for the file and kills itself.
         let second = format!(
             "sh -c 'trap \"\" TERM; {run} & (until [ -e kill-it ]; do sleep 0.01; done; kill -9 $!) & wait $!'"
         );
@@ -68,7 +68,7 @@ fn killed_and_resumed(desk: &Desk, mpirun: &str, words: &str, heirs: &[&str]) {
     }
 }
 
-/// The wavelet of the desk for so many steps.
+/// Extends the wavelet of the desk to `steps` steps.
 fn longer(desk: &Desk, ndim: usize, steps: usize) {
     let mut wavelet = crate::shot::wavelet(ndim);
     wavelet.resize(ndim * steps, 0.0);

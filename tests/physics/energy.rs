@@ -186,7 +186,7 @@ fn long(one_way: Form, nb: usize) -> Result<f32, Error> {
     Ok(largest(tape.traces[180..].iter().flatten().copied()))
 }
 
-/// With the published condition, 24 nodes are too few for so many steps; 8 are too few for either condition.
+/// With the published condition, 24 nodes are too few for 200,000 steps; 8 are too few for either condition.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]
 fn the_upwind_condition_is_stable_for_two_hundred_thousand_steps() {

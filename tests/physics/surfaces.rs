@@ -33,7 +33,7 @@ fn wavelet(nodes: f64) -> Ricker {
     Ricker::starting_at_zero(RAYLEIGH * VS / nodes)
 }
 
-/// Exact vertical displacements at the receivers, for so many nodes per Rayleigh wavelength at the peak.
+/// Exact vertical displacements at the receivers, for a number of nodes per Rayleigh wavelength at the peak frequency.
 fn exact(nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2] {
     let w = wavelet(nodes);
     let stack = Stack {
@@ -110,7 +110,7 @@ fn found(surface: Surface, nodes: f64) -> Found {
     }
 }
 
-/// The row of the book for so many nodes: delay, amplitude and misfit in per cent, for both surfaces.
+/// The row of the book for a number of nodes: delay, amplitude and misfit in per cent, for both surfaces.
 fn printed(nodes: f64) -> Vec<f64> {
     let page = include_str!("../../book/user/05-boundaries/README.md");
     let row = page

@@ -96,7 +96,7 @@ fn same_waves(ndim: usize, (nu, alpha): (f64, f64), receivers: &[[f64; 3]], stil
         let time = distance / 4.0;
         for (c, (a, b)) in one.iter().zip(other).enumerate() {
             let (peak, seen) = (largest(a.iter().copied()), largest(b.iter().copied()));
-            // A component that is nearly zero has no arrival time of its own.
+            // A component that is nearly zero has no arrival time.
             if peak < 0.05 * top {
                 assert!(
                     (peak - seen).abs() < 0.02 * top,

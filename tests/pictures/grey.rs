@@ -166,7 +166,7 @@ fn pclip_bias_and_power() {
         bright("gpow=0 phalf=45") < 130,
         "phalf= above half of the clip lowers them"
     );
-    // If nearly all values are near clip=, the power is at most ten: a value of 49 of 50 has a colour of its own.
+    // If nearly all values are near clip=, the power is at most ten: a value of 49 of 50 has its own colour.
     let mut high = vec![49.9; 100];
     high[3] = 49.0;
     desk.floats("high", "n1=10 n2=10", &high);

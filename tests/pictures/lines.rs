@@ -235,7 +235,7 @@ fn wiggles_at_given_positions() {
             .any(|step| pixels.inside((at - 0.8) / 4.4 + f64::from(step) / pixels.frame[2], 0.1)[0] < DARK)
     };
     assert!(column(1.0) && column(1.5) && column(5.0) && !column(3.0));
-    // The traces of the second plane have positions of their own.
+    // The traces of the second plane have other positions.
     let lone = desk.svg("wiggle xpos=xpos.rsf", "traces").text;
     desk.floats("xpos", "n1=3 n2=2", &[7.0, 8.0, 9.0, 1.0, 1.5, 5.0]);
     assert_eq!(desk.svg("wiggle xpos=xpos.rsf frame=1", "planes").text, lone);

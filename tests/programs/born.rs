@@ -239,7 +239,7 @@ fn bad_input_is_refused() {
     );
 }
 
-/// Traces as small as rounding noise are told where they count as much as others.
+/// There is a warning about traces as small as rounding noise if the misfit weights all traces equally.
 #[test]
 fn noise_in_a_correlation_is_told() {
     let desk = desk(2);

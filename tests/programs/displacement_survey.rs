@@ -43,7 +43,7 @@ fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     format!("{line} {extra} < wav.rsf")
 }
 
-/// Every shot has the same bits as in a run of its own.
+/// Every shot has the same bits as in a separate run.
 #[test]
 fn shots_are_runs_of_their_own() {
     for (ndim, extra) in [
@@ -197,7 +197,7 @@ fn what_does_not_go_together_is_refused() {
     assert!(run.err.contains("groups= is not used"), "{run:?}");
 }
 
-/// A shot that fails in the middle is named and its data are zero; the others are as in runs of their own. A run that
+/// A shot that fails in the middle is named and its data are zero; the others are as in separate runs. A run that
 /// continues makes only the missing shot.
 #[test]
 fn a_shot_that_fails_is_contained_and_made_up_for() {
@@ -263,7 +263,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     );
 }
 
-/// Every group has a model and fields of its own.
+/// Every group has its own model and fields.
 #[test]
 fn two_groups_need_twice_the_memory() {
     let desk = desk(2);

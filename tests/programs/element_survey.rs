@@ -57,7 +57,7 @@ fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     )
 }
 
-/// Every shot has the same bits as in a run of its own.
+/// Every shot has the same bits as in a separate run.
 #[test]
 fn shots_are_runs_of_their_own() {
     for (ndim, sea, extra) in [
@@ -274,7 +274,7 @@ fn earthquakes_and_stations() {
     );
 }
 
-/// A shot that fails in the middle is named and its data are zero; the others are as in runs of their own. A run that
+/// A shot that fails in the middle is named and its data are zero; the others are as in separate runs. A run that
 /// continues makes only the missing shot.
 #[test]
 fn a_shot_that_fails_is_contained_and_made_up_for() {

@@ -11,7 +11,7 @@ const DT: f64 = 1.275e-3;
 /// The number of their steps.
 const STEPS: usize = 380;
 
-/// The command line of a program for the rock, with so many times shorter steps.
+/// The command line of a program for the rock, with the step divided by `shorter`.
 fn of(program: &str, shorter: usize, extra: &str) -> String {
     let line = ROCK
         .replacen("sfvsfd2d-gpu", program, 1)

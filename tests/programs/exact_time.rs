@@ -16,8 +16,8 @@ fn at_long_steps(fine: &[f32], numbers: usize, halves: usize) -> Vec<f32> {
     records.flatten().copied().collect()
 }
 
-/// The misfits of a run of so many steps, without and with exact time; in `line` NT and DT stand for the steps, and
-/// `per` is the number of values per record.
+/// The misfits of a run of `steps` steps, without and with exact time; in `line`, NT and DT are replaced by their
+/// number and length, and `per` is the number of values per record.
 fn misfits(desk: &Desk, line: &str, (steps, dt): (usize, f64), (per, halves): (usize, usize)) -> [f64; 2] {
     let of = |shorter: usize, words: &str| {
         let nt = (steps * shorter).to_string();
@@ -251,7 +251,7 @@ fn displacements_with_long_steps_are_those_with_short_ones() {
 }
 
 /// The bits do not depend on slabs, on further quantities, or on whether the run was saved; shots are the same as in
-/// runs of their own.
+/// separate runs.
 #[test]
 fn cuts_quantities_states_and_shots_change_no_bit() {
     let desk = velocity_stress::desk(2);

@@ -7,7 +7,7 @@ use rsf_io::Program;
 /// The warning about time functions that continue after the end of a run.
 const CUT: &str = "raise nt=";
 
-/// Programs that are files of their own, separate from `sfbasics`.
+/// True for programs that run through `sfbasics`; the other programs of the examples have their own executables.
 fn is_everyday(name: &str) -> bool {
     !name.ends_with("-gpu") && name != "sfhexmesh"
 }

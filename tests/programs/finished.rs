@@ -273,7 +273,7 @@ fn finished_shots_survive_a_kill() {
         let begun = std::time::Instant::now();
         let size = |name: &str| std::fs::metadata(desk.path(name)).map_or(0, |meta| meta.len());
         let shot = 4 * 3 * 2 * steps / every;
-        // The pressure has half as many values as the velocities, and a file of its own.
+        // The pressure has half as many values as the velocities, and a separate file.
         let is_written = || size("data.rsf@") >= shot && size("p.rsf@") >= shot / 2;
         while !is_written() && child.try_wait().unwrap().is_none() {
             assert!(begun.elapsed().as_secs() < 600, "no shot is written");

@@ -7,7 +7,7 @@ use crate::fakes::Driver;
 use crate::gpus::on;
 use crate::velocity_stress::line;
 
-/// Runs a command line on so many fake GPUs with so many bytes each.
+/// Runs a command line on `devices` fake GPUs with `memory` bytes each.
 fn run(desk: &Desk, (devices, memory): (usize, usize), line: &str) -> Option<Outcome> {
     let (devices, memory) = (devices.to_string(), memory.to_string());
     let variables = [("FAKE_DEVICES", &devices[..]), ("FAKE_MEMORY", &memory[..])];
@@ -27,7 +27,7 @@ fn number(text: &str, before: &str) -> f64 {
         .unwrap_or_else(|_| panic!("no number follows `{before}` in {text}"))
 }
 
-/// A 3-D model for displacements with so many nodes on each side.
+/// A 3-D model for displacements with `n` nodes on each side.
 fn cube(n: usize) -> Desk {
     let desk = crate::shot::desk(3);
     let header = format!("n1={n} n2={n} n3={n} d1=0.01 d2=0.01 d3=0.01");
@@ -79,7 +79,7 @@ fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     }
 }
 
-/// The same for velocities and stresses, for which only a number of GPUs is suggested.
+/// The velocity-stress programs suggest only a number of GPUs, and a run on that number fits.
 #[test]
 fn advised_gpus_hold_a_run_of_velocities() {
     let desk = Desk::new();

@@ -285,7 +285,7 @@ fn leg(
     }
 }
 
-/// A displacement shot with so many steps.
+/// A displacement shot with a number of steps.
 fn displacement(ndim: usize, steps: usize) -> (Desk, String) {
     let desk = shot::desk(ndim);
     let mut wavelet = shot::wavelet(ndim);
@@ -336,7 +336,7 @@ fn velocity_stress_3d() {
     kill_and_go_on(4, staggered(3, 300), 10, On::Cpu);
 }
 
-/// A box of 100 elements that no wave leaves, with a map of the largest speeds on its top, in so many steps.
+/// A box of 100 elements that no wave leaves, with a map of the largest speeds on its top, for a number of steps.
 fn elements(steps: usize) -> (Desk, String) {
     let desk = Desk::new();
     desk.ran("sfhexmesh surfaces=400,0 layers=4 nx=5 ny=5 xmin=0 xmax=500 ymin=0 ymax=500 rho=2500 vp=3500 vs=2000 judge=n > box.rsf");
@@ -364,7 +364,7 @@ fn on_gpus(salt: u64, run: (Desk, String), every: u64) {
     }
 }
 
-/// A displacement shot of many steps, so many that waves grow in a thin frame.
+/// A displacement shot of so many steps that waves would grow in a frame of 8 cells; the frame has 24.
 fn long_displacement(ndim: usize, steps: usize) -> (Desk, String) {
     let (desk, line) = displacement(ndim, steps);
     (desk, line.replace("nb=8", "nb=24"))

@@ -224,7 +224,7 @@ fn shots_whose_records_grow_are_named() {
             told.is_some(),
             "{words}: {run:?}"
         );
-        // The growth depends on rounding, so two digits of it are told.
+        // The growth depends on rounding, so the message gives two digits of it.
         if let Some((_, rest)) = run.err.split_once("grow by a factor of ") {
             let factor = rest.split(' ').next().unwrap_or_default();
             let digits = factor.split('e').next().unwrap_or_default().replace('.', "");

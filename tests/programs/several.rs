@@ -23,7 +23,7 @@ fn others(data: &str) -> String {
     all.map(|word| format!("{word}={word}.rsf ")).collect()
 }
 
-/// Every quantity has the same values and axes as in a run of its own.
+/// Every quantity has the same values and axes as in a separate run.
 #[test]
 fn each_has_the_bits_of_a_run_of_its_own() {
     for (ndim, data, extra) in [

@@ -23,7 +23,7 @@ const STEPS_3D: usize = 30;
 /// Kills of one run before it may reach its end.
 const LIVES: usize = 2;
 
-/// The parameters of a survey in so many steps.
+/// The parameters of a survey of `steps` steps.
 fn words(ndim: usize, steps: usize) -> String {
     let line = line(ndim)
         .replace("sou=sou.rsf", "sou=sous.rsf")

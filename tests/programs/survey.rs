@@ -36,7 +36,7 @@ pub fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     format!("{line} device=cpu {extra}")
 }
 
-/// Every shot has the same bits as in a run of its own.
+/// Every shot has the same bits as in a separate run.
 #[test]
 fn shots_are_runs_of_their_own() {
     for (ndim, extra) in [
@@ -315,7 +315,7 @@ fn sources_are_estimated() {
     );
 }
 
-/// Several images with lags, each the same as in a run of its own; the bits are the same for any memory.
+/// Several images with lags, each the same as in a separate run; the bits are the same for any memory.
 #[test]
 fn images_of_several_kinds() {
     for ndim in [2, 3] {
@@ -343,7 +343,7 @@ fn images_of_several_kinds() {
         for (k, kind) in ["pp", "ps", "sp", "ss", "energy"].into_iter().enumerate() {
             let own = &all[k * cells..][..cells];
             let one = of(&format!("image={kind}"));
-            // A PP image of its own is formed in one sweep with the step, which rounds in another order: 2e-7 measured.
+            // A separate PP image is formed in one sweep with the step, which rounds in another order: 2e-7 measured.
             let off = largest_difference(&one, own) / f64::from(magnitude(&one));
             println!("{ndim}-D {kind} alone: {off:.1e}");
             assert!(
@@ -371,7 +371,7 @@ fn images_of_several_kinds() {
     }
 }
 
-/// A shot that fails in the middle is named and its data are zero; the others are as in runs of their own. A run that
+/// A shot that fails in the middle is named and its data are zero; the others are as in separate runs. A run that
 /// continues makes only the missing shot, and the bits are the same.
 #[test]
 fn a_shot_that_fails_is_contained_and_made_up_for() {

@@ -1,4 +1,4 @@
-//! What is written is read back unchanged, and is what Madagascar would have written.
+//! Data that are written are read back unchanged, and are those that Madagascar would have written.
 
 use std::fs;
 

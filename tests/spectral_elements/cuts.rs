@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// The records of rank 0 if the elements are cut at these numbers and each rank has so many subdomains.
+    /// The records of rank 0 if the elements are cut at the numbers `cuts`, and rank k has `dealt[k]` subdomains.
     fn run(&self, cuts: &[usize], dealt: &[usize]) -> Tape<f32> {
         let ends = cuts.iter().copied().chain([self.mesh.len()]);
         let starts = [0].into_iter().chain(cuts.iter().copied());

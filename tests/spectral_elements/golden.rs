@@ -157,8 +157,8 @@ fn quantity(folder: &Path) -> Quantity {
     }
 }
 
-/// The largest difference relative to the largest value on an accelerator, with so many subdomains, over the first
-/// steps.
+/// The largest difference relative to the largest value on an accelerator, with `parts` subdomains, over the first
+/// `steps` steps.
 fn misfit_on_accelerators(folder: &Path, parts: usize, steps: usize) -> f64 {
     let (expected, nt) = numbers(folder, "data", f32::from_le_bytes).unwrap();
     let shot = Shot {

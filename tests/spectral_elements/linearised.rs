@@ -209,7 +209,7 @@ proptest! {
     }
 }
 
-/// Records of a linearised run and a gradient for nodes and for regions, on so many threads.
+/// The records of a linearised run, and the gradients for nodes and for regions, on a number of threads.
 fn by_threads<const D: usize>(case: &Case, threads: usize) -> (Vec<f32>, Vec<Vec<f64>>) {
     let nt = if D == 2 { 30 } else { 8 };
     let body = body::<D>(case, case.rocks);

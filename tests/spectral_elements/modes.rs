@@ -12,7 +12,7 @@ use kernels::methods::spectral_elements::{Engine, Lumping, Setup};
 
 use crate::shots::largest_difference;
 
-/// A block of 1 m with so many elements on each side, bent inside.
+/// A block of 1 m with `side` elements on each side, bent inside.
 fn block<const D: usize>(side: usize) -> Mesh<D> {
     let split = |k: usize, n: usize| -> [usize; D] { std::array::from_fn(|c| k / n.pow(c as u32) % n) };
     let node = |k: usize| -> [f64; D] {

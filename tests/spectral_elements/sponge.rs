@@ -46,7 +46,7 @@ fn a_sponge_only_loses_energy_at_the_largest_step() {
 
 const PEAK: f64 = 4.0;
 
-/// Records in a block of 2400 x 1200 m of rock with a free surface, whose sides are so many elements of 100 m further
+/// Records in a block of 2400 x 1200 m of rock with a free surface, whose sides are `beyond` elements of 100 m farther
 /// away. Waves meet the sides at angles up to grazing incidence.
 fn plane(beyond: usize, sponge: Option<Sponge>) -> Vec<Vec<[f64; 2]>> {
     let mesh = block::<2>(

@@ -26,7 +26,7 @@ pub fn modulus(c: f64, q: f64, reference: f64, w: f64) -> Complex<f64> {
     c * c * (0.5 * PI * g).cos().powi(2) * Complex::new(0.0, w / (TAU * reference)).powf(2.0 * g)
 }
 
-/// A tone of frequency `f` in a Gaussian envelope of so many periods.
+/// A tone of frequency `f` in a Gaussian envelope whose width is given in periods.
 #[derive(Clone, Copy, Debug)]
 struct Tone {
     f: f64,

@@ -67,7 +67,7 @@ fn lines(receivers: &[[f64; 3]]) -> [usize; 2] {
     [1, 2].map(|axis| ((receivers[0][axis] + 1000.0) / f64::from(D)) as usize)
 }
 
-/// A run of so many rows, with these spacings of planes of nodes along z, x and y.
+/// A run of a number of rows, with these spacings of planes of nodes along z, x and y.
 fn run(
     (dz, rows): (f32, usize),
     receivers: &[[f64; 3]],
@@ -120,7 +120,7 @@ fn misfit(dz: f32, class: Symmetry) -> f64 {
 /// Q of P and S in the layer and in the half-space of LOH.3, whose speeds are given at 2.5 Hz (Day et al. 2003).
 const Q: [[f64; 2]; 2] = [[120.0, 40.0], [155.9, 69.3]];
 
-/// Velocities by the sum over wavenumbers, `[receiver][z, x, y]`, with so many samples.
+/// Velocities by the sum over wavenumbers, `[receiver][z, x, y]`, with `nt` samples.
 fn summed(
     q: [[f64; 2]; 2],
     receivers: &[[f64; 3]],

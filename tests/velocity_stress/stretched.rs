@@ -20,7 +20,7 @@ const THICK: usize = 12;
 const SOURCE: [f64; 3] = [7.4, 8.3, 8.2];
 const FORCE: [f64; 3] = [1.0, -0.6, 0.8];
 
-/// The distance from the source along an axis with so many nodes, stretched.
+/// The stretched distance from the source along an axis with `n` nodes.
 fn stretched(layer: &Layer, at: f64, (n, from): (usize, f64), w: C) -> C {
     let thick = THICK as f64;
     let last = (n - 1) as f64;
