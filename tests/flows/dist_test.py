@@ -169,7 +169,7 @@ class Handed(Scratch):
         for words in ("sifaka-scons runs the flow of a folder", "of Sifaka's sources\n", "CHECKPAR=y", "usage: scons [OPTIONS]"):
             self.assertIn(words, told.stdout)
         self.assertLess(told.stdout.index("CHECKPAR=y"), told.stdout.index("usage: scons"))
-        # A reader that has seen enough is no error.
+        # It is not an error if the reader stops early.
         cut = subprocess.run(["bash", "-c", f"'{runner}' --help | head -n 1"], cwd=self.folder, env=self.alone(), capture_output=True, text=True)
         self.assertEqual((cut.stdout.count("\n"), cut.stderr), (1, ""))
         # The flow that the help shows works.

@@ -119,7 +119,7 @@ class Grids(Scratch):
         np.testing.assert_allclose(found, 1000 * heights(), rtol=1e-6)
 
     def test_geotiff_in_feet_by_the_code_of_its_projection(self):
-        # The key of the unit is for projections without a code, so the code alone tells it: 2225 is California in US survey feet.
+        # The key of the unit is for projections without a code; here the code determines the unit: 2225 is California in US survey feet.
         place = {33550: (12, (50.0, 50.0, 0.0)), 33922: (12, (0.0, 0.0, 0.0, 6e6, 2e6, 0.0))}
         coded = lambda code: {**place, 34735: (3, (1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, code))}
         units = {2225: ("US survey foot", 1200 / 3937), 2193: ("metre", 1.0), 2314: ("Clarke's foot", 0.3047972654)}
@@ -148,7 +148,7 @@ class Grids(Scratch):
         whole = self.tiff({})
         with open(whole, "rb") as file:
             bytes_ = file.read()
-        # A file whose header claims 64-bit reals, and one that is truncated.
+        # A file whose header says that it has 64-bit reals, and one that is truncated.
         entry = bytes_.find(struct.pack("<HHI", 258, 3, 1))
         doubles = bytes_[: entry + 8] + struct.pack("<H", 64) + bytes_[entry + 10 :]
         for name, content, words in (

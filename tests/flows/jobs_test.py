@@ -51,7 +51,7 @@ class Jobs(Scratch):
             if picture := re.search(r'^Image\("(.*)"\)$', text, re.MULTILINE):
                 self.begins(picture.group(1), b"GIF8" if picture.group(1).endswith(".gif") else b"\x89PNG")
                 continue
-            # Each cell is a process of its own, so that none depends on the imports of another.
+            # Each cell is a separate process, so that none depends on the imports of another.
             shell = text.startswith("%%bash\n")
             words = ["bash"] if shell else [sys.executable, "-W", "ignore", "-"]
             text = text.split("\n", 1)[1] if shell else text

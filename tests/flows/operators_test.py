@@ -52,7 +52,7 @@ class Models(Scratch):
         self.assertEqual([found.sifaka.header.text(key) for key in ("n4", "label4", "unit4", "label3")], ["1", "", "", ""])
 
     def test_models_may_have_z_anywhere_and_other_names(self):
-        # The model has an interface, so that a transposed model would give other records.
+        # The model has an interface, so a transposed model would give other records.
         vp = sifaka.grid(3000, z=(0, 10, 61), x=(0, 10, 61))
         vp = vp.where(vp.z < 250, 4000)
         words = lambda vp: dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200)

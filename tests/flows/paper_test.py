@@ -1,4 +1,4 @@
-"""The tables of the papers' run times: how they are measured, and whether the pages show the contents of the tables."""
+"""The tables of the papers' run times: how they are measured, and whether the pages show the tables."""
 import importlib.util
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The recipes fdmod and stiffness: they make the same files as Madagascar's recipes, by other flows."""
+"""The recipes fdmod and stiffness: they make the same files as Madagascar's recipes, with other flows."""
 import math
 import os
 import shutil

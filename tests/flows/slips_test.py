@@ -11,7 +11,7 @@ sys.path.insert(1, PACKAGES)
 sys.path.append(os.path.join(FLOWS, "python"))
 try:
     with warnings.catch_warnings():
-        # ObsPy uses what newer versions of its own packages will drop.
+        # ObsPy uses features that newer versions of its dependencies will drop.
         warnings.simplefilter("ignore")
         import numpy as np
         import obspy
@@ -28,7 +28,7 @@ ORIGIN = (42.7, 13.2)
 
 
 def moved():
-    """A station that stood 0.01 degrees further south until 2015; its own coordinates are those of today."""
+    """A station that was 0.01 degrees further south until 2015; its own coordinates are those of today."""
     begin, change = obspy.UTCDateTime(2010, 1, 1), obspy.UTCDateTime(2015, 1, 1)
     channel = lambda latitude, start, end: Channel("HHZ", "", latitude, 13.2, 500.0, 0.0, start_date=start, end_date=end)
     station = Station("A", 42.71, 13.2, 500.0, channels=[channel(42.70, begin, change), channel(42.71, change, None)])

@@ -1,7 +1,7 @@
 """A stand-in for an installed Madagascar, for the tests of `scons install`: RSFROOT with a package `rsf`.
 
-It has what a third-party program finds there: `rsf.doc` with its registry, the generated `rsf.prog` with one line per module,
-and an `rsf.proj` whose Flow knows only registered programs, runs them from $RSFROOT/bin and has an environment of its own.
+It has the parts that a third-party program finds there: `rsf.doc` with its registry, the generated `rsf.prog` with one line per module,
+and an `rsf.proj` whose Flow knows only registered programs, runs them from $RSFROOT/bin and uses its own environment.
 """
 import os
 import textwrap

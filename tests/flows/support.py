@@ -40,7 +40,7 @@ def clean(environment):
 
 
 class Scratch(unittest.TestCase):
-    """A test with a folder of its own."""
+    """A test with a scratch folder."""
 
     def setUp(self):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="flows"))

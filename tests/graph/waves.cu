@@ -14,12 +14,12 @@ struct Waves {
 
 #define EACH(k) for (int k = a.first + (int)(blockIdx.x * blockDim.x + threadIdx.x); k < a.end; k += (int)(gridDim.x * blockDim.x))
 
-// What edges give to their nodes.
+// The contributions of edges to their nodes.
 KERNEL(contribute)(const struct Waves a) {
     EACH(k) a.memory[a.table[k].place] = a.table[k].stiffness * (a.now[a.table[k].other] - a.now[a.table[k].node]);
 }
 
-// The next level takes the place of the last one.
+// The values of the next step replace those of the step before this one.
 KERNEL(advance)(const struct Waves a) {
     EACH(k) a.before[k] = FMA(a.dt2, k == a.source ? a.memory[k] + a.strength : a.memory[k], (a.now[k] + a.now[k]) - a.before[k]);
 }

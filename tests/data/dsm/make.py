@@ -32,8 +32,8 @@ STATIONS = [(3, 60), (5, 180), (8, 300), (10, 20), (12, 130)]
 TIMES = numpy.arange(0, 601, 2.0)
 
 # The spectrum: the length (s) of the series whose frequencies are computed, and their number. Frequencies have an
-# imaginary part by which the series decays to a thousandth, so that what comes after its end does not wrap around to
-# its beginning
+# imaginary part by which the series decays to a thousandth, so that waves after its end do not wrap around to its
+# beginning
 LENGTH, COUNT = 1638.4, 164
 DECAY = numpy.log(1000) / LENGTH
 ACCURACY = (0.003, 1e-10, 1e-6)  # spacing of grids, and limits for depths and degrees
