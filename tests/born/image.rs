@@ -229,8 +229,8 @@ fn crest(trace: &[f64], depth: f64) -> f64 {
 /// Images of SS and, stacked over several shots, of SP lie on a reflector; both have the same sign on both sides of a
 /// source. The SS reflection coefficient keeps its sign only near normal incidence: here, `(dvs/vs + drho/rho) / 2` is
 /// outweighed beyond 24 degrees by `sin^2` of the angle times `7/2 dvs/vs + 2 drho/rho` (Aki and Richards 2002, eq.
-/// 5.40). At normal incidence nothing is converted, and the SP image of the few cells around consists of what is
-/// smeared over a wavelength from others.
+/// 5.40). At normal incidence nothing is converted, and the SP image of the few cells around consists of
+/// contributions of other cells that are smeared over a wavelength.
 fn s_waves_lie_on(name: &str, depth: Depth, steep: &[usize]) {
     let mut both = media(depth, Quantity::Velocity, 1.0);
     let wanted = Wanted {

@@ -11,7 +11,7 @@ use kernels::methods::velocity_stress::born::{
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// A store in memory that counts what is put there, and may fail.
+/// A store in memory that counts the calls of `put`, which may fail.
 #[derive(Default)]
 struct Boxes {
     places: Mutex<Vec<Vec<u8>>>,

@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(1024) crowded(float *out, const flo
 }
 "#;
 
-/// Without the compiler a test is skipped with a message, and fails if `REQUIRE_NVRTC=1` says that there must be one.
+/// Without the compiler a test is skipped with a message, and fails if `REQUIRE_NVRTC=1` requires a compiler.
 pub fn compiler_is_here(test: &str) -> bool {
     match nvrtc::find() {
         Ok(_) => true,

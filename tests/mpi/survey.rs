@@ -161,8 +161,8 @@ fn a_shot_that_fails_is_contained() {
         assert_eq!(last.len(), 1, "{ranks} ranks: {}", done.err);
         assert!(bits(&desk, "data.rsf") == bits(&desk, "one.rsf"), "{ranks} ranks");
     }
-    // In a model without the fault, only the shot that failed is computed. The other data are of another model, so the
-    // mark that says so is removed first.
+    // In a model without the fault, only the shot that failed is computed. The other data belong to another model, so
+    // the key that names it is removed first.
     let sound = line("slow.rsf", "slow-vs.rsf");
     desk.ran("sfbasics put made_of= <one.rsf >marked.rsf");
     let one = desk.sh(&format!("{sound} finished=marked.rsf >whole.rsf"));

@@ -61,8 +61,8 @@ fn alternating(width: f64) -> [f64; 2] {
     found.map(|f| f / direct)
 }
 
-/// Averaging over two nodes is enough: what is left does not come from the interface, since four and eight nodes leave
-/// the same.
+/// Averaging over two nodes is enough: the remaining alternation is not due to the interface, because it is the same
+/// for four and eight nodes.
 #[test]
 fn a_sharp_interface_makes_a_wave_that_alternates_and_two_nodes_of_means_make_none() {
     let (sharp, meant) = (alternating(0.0), alternating(2.0));

@@ -112,7 +112,7 @@ fn advised_gpus_hold_a_run_of_velocities() {
     assert_eq!(held.code, 0, "{held:?}");
 }
 
-/// The largest number of shots that is said to fit needs no more than the free memory; one more shot needs more.
+/// The number of shots that is reported to fit needs no more than the free memory; one more shot needs more.
 #[test]
 fn shots_that_fit_a_gpu_are_counted() {
     let desk = crate::survey::desk(2);
@@ -236,7 +236,7 @@ fn gradients_on_meshes_take_what_is_told() {
         (beside - 16..beside + 120 * 5 * 10 * 4 + 500).contains(&more),
         "{more} {beside}"
     );
-    // The refusal says what is left if more is requested.
+    // If more memory is requested, the refusal gives the free memory.
     let asked = back.replace("device=gpu", "device=gpu memory=0.002");
     let found = run(&desk, (1, least + 450_000), &asked).expect("the fake was there a moment ago");
     assert_eq!(found.code, 1, "{found:?}");

@@ -268,8 +268,8 @@ fn leg(
             *lives -= 1;
             if polite {
                 assert_eq!(ended.status.signal(), Some(15), "{said}");
-                // Or the signal came before the first step, or before the program listened, which then says nothing;
-                // or there was no room.
+                // Otherwise the signal came before the first step, or before the program watched for it, so that there
+                // is no message; or the disk was full.
                 let saved = said.contains("; resume=state continues from there");
                 let early = said.is_empty() || said.contains("what it was writing is not complete");
                 assert!(saved || full || early, "{said}");
