@@ -150,6 +150,12 @@ fn bins_of_headers_have_limits() {
         bench.said("sfintbin < d.rsf head=far.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
     let wanted = "499 of 502 bins are empty, because a bin is one unit of its key wide: xk=offset has 3 of the 251 numbers from 100 to 350, all 125 or a multiple of it apart (sfheadermath output=offset/125 key=offset makes them neighbours), yk=shot has 2 of the 2 numbers from 5 to 6;";
     assert!(said.contains(wanted), "{said}");
+    // Bins that no trace can fill are zeros: no other key would help.
+    bench.raw("ends.rsf", "n1=2 n2=3", "native_int", &[1i32, 1, 2, 2, 3, 3]);
+    let said =
+        bench.said("sfintbin < d.rsf head=ends.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
+    let wanted = "6 of 9 bins are empty and hold zeros, because not every value of one key occurs with every value of the other: xk=offset has 3 of the 3 numbers from 1 to 3, yk=shot has 3 of the 3 numbers from 1 to 3; sfstack does not count such traces";
+    assert!(said.contains(wanted), "{said}");
     bench.run("sfheadermath < far.rsf segy=n key1=offset key2=shot output=offset/125 key=offset > near.rsf");
     let said =
         bench.said("sfintbin < d.rsf head=near.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");

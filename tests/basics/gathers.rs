@@ -159,6 +159,10 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
         (Some("Velocity"), Some("km/s"))
     );
     assert_eq!(bench.run("sfget < a.rsf h0 dh nh"), "h0=0\ndh=0.1\nnh=11\n");
+    // A semblance has no unit; a stack keeps that of the data.
+    bench.run("sfput < cmp.rsf label=Pressure unit=Pa > pressure.rsf; sfvscan < pressure.rsf half=n v0=1.5 dv=0.05 nv=2 semblance=y > c.rsf; sfvscan < pressure.rsf half=n v0=1.5 dv=0.05 nv=2 > d.rsf");
+    assert_eq!(bench.run("sfget < c.rsf label unit parform=n"), "Semblance\n\n");
+    assert_eq!(bench.run("sfget < d.rsf label unit parform=n"), "Pressure\nPa\n");
     // The same velocity given by other parameters, for half-offsets, and with offsets from a file.
     bench.run("sfvscan < cmp.rsf half=n v0=2 dv=1 nv=1 > v.rsf; sfmath n1=11 output='0.1*x1' > off.rsf");
     for line in [

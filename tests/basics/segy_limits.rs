@@ -58,6 +58,14 @@ fn keys_of_two_bytes_do_not_wrap() {
             "sfspike n1=91 n2=2 mag=0 | sfdd type=int | sfheadermath output={formula} key={key} > h.rsf"
         ));
     };
+    // The number of samples and the interval are in two bytes as well.
+    for (axis, words) in [
+        ("n1=40000 d1=0.0005", "ns=40000 of all traces is above 32767"),
+        ("n1=100 d1=0.04", "dt=40000 of all traces is above 32767"),
+    ] {
+        let said = bench.said(&format!("sfmath {axis} n2=2 output=1 | sfsegywrite tape=k"));
+        assert!(said.contains(words) && said.contains("read it as -25536"), "{said}");
+    }
     for (program, read) in [("sfsegywrite", "sfsegyread"), ("sfsuwrite", "sfsuread")] {
         with("39999+N", "nhs");
         let said = bench.said(&format!(

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import unicodedata
 import unittest
 from unittest import mock
 
@@ -236,6 +237,17 @@ class Markdown(unittest.TestCase):
                 needing.add(os.path.basename(chapter.name))
                 self.assertIn("made by the flow of this chapter", chapter.text(), lacking)
         self.assertLessEqual({"14-an-image", "15-a-better-image", "16-the-rock-itself", "22-a-gradient-under-a-hill"}, needing)
+
+    def test_cited_works_are_in_the_references(self):
+        """A name with a year in a page or in the help of a program is in chapter 19 with the same year."""
+        plain = lambda text: unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()  # noqa: E731
+        texts = {chapter.name: chapter.text() for chapter in chapters.found() if chapter.name.startswith("user/")}
+        references = plain(next(texts.pop(name) for name in list(texts) if "references" in name)).splitlines()
+        cited = re.compile(r"\b([A-Z][a-z]+)((?:,? (?:and|et al\.?|others|[A-Z][a-z]+|[A-Z]\.))*),? \(?((?:19|20)\d\d)\)?")
+        found = {(name, year) for text in texts.values() for name, _, year in cited.findall(plain(text))}
+        self.assertGreaterEqual(len(found), 7)
+        for name, year in found:
+            self.assertTrue(any(name in line and year in line for line in references), f"{name} {year} is not in the references")
 
     def test_marks_that_mean_nothing_stay(self):
         self.assertEqual(markdown.inline("2 * 3 * 4 < 5 & `a*b*c`"), "2 * 3 * 4 &lt; 5 &amp; <code>a*b*c</code>")

@@ -95,6 +95,10 @@ class Operators(Scratch):
             # An axis without a name gets the name that the program uses.
             bare = sifaka.linop("sfvsborn2d-gpu", change.rename(component="axis3"), **words)
             gradient = bare.to_model(bare.H @ data)
+            # Parameters of the program may have the names of the arguments.
+            pressure = sifaka.linop("sfvsborn2d-gpu", change, data="pressure", **words)
+            self.assertTrue(pylops.utils.dottest(pylops.aslinearoperator(pressure), *pressure.shape, rtol=5e-6))
+        self.assertEqual(pressure.shape[0], born.shape[0] // 2)
         self.assertEqual((gradient.dims, list(gradient["component"].values)), (("component", "x", "z"), ["vp", "vs", "rho"]))
         self.assertEqual(born.to_data(data).dims[-1], "r")
         self.assertGreater(np.abs(data).max(), 0)

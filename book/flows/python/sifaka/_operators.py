@@ -15,11 +15,12 @@ from ._arrays import dataset
 from ._programs import Call, Progress
 
 
-def linop(program: str, model: Any, data: Any = None, *, progress: Progress = None, **parameters: Any) -> Any:
+def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress = None, **parameters: Any) -> Any:
     """A program with adj= as a scipy.sparse.linalg.LinearOperator of single precision.
 
     model, data: the inputs of the program with adj=n and with adj=y, as arrays or names of files; only their axes matter. Without `data` the program
-    runs once on zeros to find its axes. parameters: those of the program. Arrays are written once, and every product is a run.
+    runs once on zeros to find its axes. Both are given by position, because programs have parameters of these names, as data="pressure".
+    parameters: those of the program. Arrays are written once, and every product is a run.
 
     The operator has to_model(vector) and to_data(vector), which return DataArrays. `pylops.aslinearoperator` (or `pylops.LinearOperator`) accepts it.
     """
@@ -54,7 +55,7 @@ def linop(program: str, model: Any, data: Any = None, *, progress: Progress = No
 
         def fitting(self, found: rsfdata.Dataset, like: rsfdata.Dataset) -> np.ndarray:
             if found.array.size != like.array.size:
-                raise ValueError(f"{self.call.name} wrote an array of {found.array.shape}, but {like.array.shape} was expected (model= or data= of linop)")
+                raise ValueError(f"{self.call.name} wrote an array of {found.array.shape}, but {like.array.shape} was expected; give linop a model and data with the axes of the input with adj=n and with adj=y")
             return found.array.ravel()
 
         def _matvec(self, vector: np.ndarray) -> np.ndarray:

@@ -109,11 +109,11 @@ pub fn run(job: &mut Job) -> Result<()> {
             names[across.2], names[along.2]
         ));
     }
-    let told = [("x", across), ("y", along)].map(|(axis, bins)| {
+    let keys_of = [("x", across), ("y", along)].map(|(axis, bins)| {
         let of_key = values.iter().skip(bins.2).step_by(keys);
         spread(axis, bins, &names[bins.2], of_key)
     });
-    tell_of_empty(job, &map, &told);
+    tell_of_empty(job, &map, &keys_of);
     let axes = [
         Axis::new(nx as usize, across.0 as f32, 1.0).label(&names[across.2]),
         Axis::new(ny as usize, along.0 as f32, 1.0).label(&names[along.2]),
@@ -172,16 +172,30 @@ fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) ->
     Ok((least, most, place))
 }
 
-/// Warns if more than half of the bins are empty; `told` holds a description of the values of each key.
-fn tell_of_empty(job: &Job, map: &[i32], told: &[String]) {
+/// Warns if more than half of the bins are empty, and says why.
+fn tell_of_empty(job: &Job, map: &[i32], keys: &[Spread; 2]) {
     let empty = map.iter().filter(|trace| **trace < 0).count();
-    if 2 * empty > map.len() {
+    if 2 * empty <= map.len() {
+        return;
+    }
+    let all = map.len();
+    let [x, y] = keys.each_ref().map(|key| &key.words);
+    if keys.iter().all(|key| key.is_full) {
         job.warn(&format!(
-            "{empty} of {} bins are empty, because a bin is one unit of its key wide: {}; to fill them, use a key that counts its values (tracf, cdpt; xkey= and ykey= take a key by its number)",
-            map.len(),
-            told.join(", ")
+            "{empty} of {all} bins are empty and hold zeros, because not every value of one key occurs with every value of the other: {x}, {y}; sfstack does not count such traces"
+        ));
+    } else {
+        job.warn(&format!(
+            "{empty} of {all} bins are empty, because a bin is one unit of its key wide: {x}, {y}; to fill them, use a key that counts its values (tracf, cdpt; xkey= and ykey= take a key by its number)"
         ));
     }
+}
+
+/// The values of a key between the bounds of its bins.
+struct Spread {
+    words: String,
+    /// Whether every number between the bounds occurs.
+    is_full: bool,
 }
 
 /// Describes the values of a key: their number, and the greatest common divisor of their differences.
@@ -190,7 +204,7 @@ fn spread<'a>(
     (least, most, _): (i64, i64, usize),
     name: &str,
     values: impl Iterator<Item = &'a i32>,
-) -> String {
+) -> Spread {
     let values: BTreeSet<i64> = values
         .map(|value| i64::from(*value))
         .filter(|value| (least..=most).contains(value))
@@ -203,11 +217,14 @@ fn spread<'a>(
         ),
         false => String::new(),
     };
-    format!(
-        "{axis}k={name} has {} of the {} numbers from {least} to {most}{cure}",
-        values.len(),
-        most - least + 1
-    )
+    let numbers = most - least + 1;
+    Spread {
+        words: format!(
+            "{axis}k={name} has {} of the {numbers} numbers from {least} to {most}{cure}",
+            values.len()
+        ),
+        is_full: values.len() as i64 == numbers,
+    }
 }
 
 /// The greatest common divisor.

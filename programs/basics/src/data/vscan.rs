@@ -19,7 +19,8 @@ pub static SPEC: Program = Program {
     neighbouring traces. squared=y scans squares of velocity (or slowness). v1= is the velocity of an earlier moveout correction of the gathers. With ns= above 1, axis 3 holds the \
     heterogeneity s, from 1 to smax=, of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s x^2/v^2)/s.\n\n\
     v0=, dv= and nv= may also stand in the header.\n\n\
-    Differs from Madagascar: there traces of zeros and those that mask= excludes count in the number of traces of a semblance; the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error.",
+    Differs from Madagascar: there traces of zeros and those that mask= excludes count in the number of traces of a semblance; the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error; \
+    the label of a semblance is Semblance and its unit is empty.",
     example: "sfvscan < cmp.rsf semblance=y half=n v0=1.4 dv=0.02 nv=81 weight=n | sfpick rect1=20 > vnmo.rsf",
     params: &PARAMS,
 };
@@ -93,6 +94,17 @@ enum Measure {
     Line,
 }
 
+impl Measure {
+    /// The label of values that are not those of the data; the sums of the other measures keep the label of the data.
+    fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Stack | Self::Differences => None,
+            Self::Semblance => Some("Semblance"),
+            Self::Line => Some("AB semblance"),
+        }
+    }
+}
+
 /// The parameters of a scan, which are the same for all gathers.
 struct Scan {
     time: Axis,
@@ -124,6 +136,11 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mask = mask(job, &input)?;
     let mut output = job.output()?;
     scan.write_axes(&axes, job.has_input("offset"), &mut output);
+    // A semblance has no unit, whatever the data have.
+    if let Some(label) = scan.measure.label() {
+        output.put_text("label", label);
+        output.put_text("unit", "");
+    }
     let n = scan.time.n;
     let mut gather: Vec<f32> = cube::room(n * scan.traces)?;
     let mut panels: Vec<f32> = cube::room(n * scan.velocity.n * scan.heterogeneity.n)?;

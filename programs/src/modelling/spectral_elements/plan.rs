@@ -160,7 +160,7 @@ pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
         mesh.free().len()
     ));
     if run.pml.is_none() && !mesh.absorbing().is_empty() && !job.given("sponge") {
-        job.say("absorbing faces send back up to 11 % of a wave, and more of one that grazes them: cpml= (of this program or of sfhexmesh) absorbs better");
+        job.say("absorbing faces send back up to 11 % of a wave, and more of one that grazes them: cpml= (of this program or of sfhexmesh) absorbs better where the sides are flat, and sponge= everywhere");
     }
     job.say(&format!(
         "largest step that is surely stable {:.6e} s, of element {} around {}; dt={} is {:.0} % of it",

@@ -150,7 +150,7 @@ macro_rules! shared {
             Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; the y axis is 90 degrees further"),
             Param::input("mech").doc("strength of every source, instead of the parameters above"),
             Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
-            Param::float("tau").doc("tau of gauss, brune and cosine, s; it replaces the half durations of cmt= and quakeml=, too"),
+            Param::float("tau").doc("tau of gauss, brune and cosine, s"),
             Param::float("freq").known_as(&PEAK_ELSEWHERE).doc("peak frequency of ricker, Hz"),
             Param::input("series").doc("samples of the time function, instead of stf="),
             Param::input("onset").doc("delay of every source, s"),
@@ -265,9 +265,9 @@ const PARAMS_3D: &[Param] = params!(
             .doc("with layers=: first y, m"),
         SOU,
         REC,
-        Param::string("cmt").doc("CMTSOLUTION file with moment tensors, instead of sou="),
+        Param::string("cmt").doc("CMTSOLUTION file with moment tensors, instead of sou=; stf=, freq= and tau= replace its half durations"),
         Param::string("force").doc("FORCESOLUTION file with forces, instead of sou="),
-        Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou=; needs utm= or epsg="),
+        Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou=; needs utm= or epsg=; stf=, freq= and tau= replace its half durations"),
         Param::string("stations")
             .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z (up), N, E, and rotation (z, x, y) and strain keep those of the grid's axes; of StationXML the epoch of the earthquake counts, else the latest"),
         Param::choice("depth", &["ground", "z"])

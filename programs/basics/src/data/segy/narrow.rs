@@ -42,8 +42,15 @@ impl Narrow {
         Ok(())
     }
 
-    /// Warns of such keys.
-    pub fn tell(self, job: &Job) {
+    /// Warns of such keys, and of the number of samples and the interval of all traces (0 where two bytes cannot hold
+    /// them).
+    pub fn tell(self, job: &Job, of_all: [(&str, i32); 2]) {
+        for (name, value) in of_all.into_iter().filter(|(_, value)| *value > 32_767) {
+            job.warn(&format!(
+                "{name}={value} of all traces is above 32767, the most that two bytes with a sign hold: some programs read it as {}, and so does the header table of sfsegyread",
+                value - 65_536
+            ));
+        }
         if let Some((name, trace, value)) = self.first {
             job.warn(&format!(
                 "{} keys of trace headers are above 32767, the most that two bytes with a sign hold, the first {name}={value} of trace {trace}: most programs, sfsegyread included, read it as {}",

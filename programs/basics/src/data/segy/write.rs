@@ -176,7 +176,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
             common.samples, common.exact
         ));
     }
-    narrow.tell(job);
+    narrow.tell(job, [("ns", common.short()), ("dt", common.interval)]);
     losses.words(coding).iter().for_each(|words| job.warn(words));
     Ok(())
 }
