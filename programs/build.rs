@@ -1,6 +1,5 @@
-//! With the feature `mpi`, lets programs, tests and benchmarks find at run time the MPI library that they were built
-//! with.
-//! `ranks` (`kernels/mpi`) is built by this file, too.
+//! With the feature `mpi`, lets programs, tests and benchmarks find at run time the MPI library that they
+//! were built with. The crate `ranks` (`kernels/mpi`) uses this build script, too.
 
 fn main() {
     // Without such a line Cargo would run this script whenever any file of the crate changes.
@@ -14,7 +13,7 @@ fn main() {
         }
         Err(errors) => println!("cargo:warning=no MPI was found by mpicc: {errors:?}"),
     }
-    // Without the feature another MPI does not require a new build.
+    // Without the feature, a different MPI does not require a new build.
     #[cfg(feature = "mpi")]
     println!("cargo:rerun-if-env-changed=MPICC");
 }

@@ -2,7 +2,8 @@
 
 use rsf_io::Job;
 
-/// Warns that those of `keys` that were given have no effect; `why` ends the warning with the reason.
+/// Warns that the parameters of `keys` that were given have no effect; `why` ends the warning with the
+/// reason.
 pub fn tell(job: &Job, keys: &[&str], why: &str) {
     let given: Vec<String> = keys
         .iter()
@@ -15,7 +16,7 @@ pub fn tell(job: &Job, keys: &[&str], why: &str) {
     }
 }
 
-/// Parameters of a mechanism, and the values of `src=` that take them.
+/// Parameters of a mechanism, and the values of `src=` that use them.
 const MECHANISMS: [(&[&str], &[&str]); 5] = [
     (&["mxx", "myy", "mzz", "mxy", "mxz", "myz"], &["moment"]),
     (&["strike", "dip", "rake"], &["dc"]),
@@ -24,8 +25,8 @@ const MECHANISMS: [(&[&str], &[&str]); 5] = [
     (&["fx", "fy", "fz"], &["force"]),
 ];
 
-/// Warns of parameters of mechanisms and time functions without effect; `files` are the parameters that name files with
-/// mechanisms of their own.
+/// Warns of parameters of mechanisms and time functions that have no effect; `files` are the parameters that
+/// name files with mechanisms.
 ///
 /// # Errors
 /// The program does not declare src= and stf=.
@@ -36,12 +37,12 @@ pub fn of_sources(job: &Job, files: &[&str]) -> anyhow::Result<()> {
         tell(
             job,
             &["src", "mech", "onset"],
-            &format!("with {file}=, which says it"),
+            &format!("with {file}=, which contains it"),
         );
     }
     for (keys, takers) in MECHANISMS {
         if let Some(file) = file {
-            tell(job, keys, &format!("with {file}=, which says it"));
+            tell(job, keys, &format!("with {file}=, which contains it"));
         } else if !takers.contains(&src) {
             let takers = takers.join(" or src=");
             tell(job, keys, &format!("with src={src}, only with src={takers}"));

@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 use crate::data::Element;
 use crate::number::is_space;
 
-/// Longest text of a number, in bytes; a longer word is an error.
+/// The longest text of a number, in bytes; a longer word is an error.
 const LONGEST: usize = 4096;
 
 /// A number, the end of the data, or a word that is not a number.
@@ -25,7 +25,7 @@ pub(crate) struct Scanner {
 impl Scanner {
     /// The next number of the stream.
     pub(crate) fn next<T: Element>(&mut self, reader: &mut impl BufRead) -> io::Result<Scan<T>> {
-        // A complex number is two words.
+        // A complex number consists of two words.
         let words = if T::KIND == crate::Kind::Complex { 2 } else { 1 };
         self.gather(reader, words)?;
         let rest = &self.text[self.at..];
@@ -54,7 +54,7 @@ impl Scanner {
         rest
     }
 
-    /// Makes sure that `words` whole words (or all that are left) follow `at`.
+    /// Makes sure that `words` complete words, or all that are left, follow `at`.
     fn gather(&mut self, reader: &mut impl BufRead, words: usize) -> io::Result<()> {
         if self.at > 0 {
             self.text.drain(..self.at);
@@ -90,7 +90,7 @@ fn complete_words(text: &[u8]) -> usize {
         .count()
 }
 
-/// Items on a line of text data.
+/// The number of items on a line of text data.
 const PER_LINE: u64 = 8;
 
 /// Appends `data` as text: a blank after each item, a newline after every eighth item, counted from

@@ -4,7 +4,7 @@ use crate::header::{shown, unquoted};
 use crate::number::{leading_f64, leading_int};
 use crate::{Error, Header, Result};
 
-/// Most axes a dataset can have.
+/// The largest number of axes of a dataset.
 pub const MAX_AXES: usize = 9;
 
 /// One axis: `n` samples at `o + i d`.
@@ -34,8 +34,9 @@ impl Axis {
         }
     }
 
-    /// Where a sample lies, by the decimal numbers of `o` and `d`: sample 5 of 0.004 at 0.02, where the product of single
-    /// precision is 0.0200000014. Samples before the first are counted below zero.
+    /// The coordinate of a sample, computed from the shortest decimal numbers of `o` and `d`: with a sampling
+    /// of 0.004, sample 5 lies at 0.02, whereas the product in single precision is 0.0200000014. Samples
+    /// before the first have negative numbers.
     pub fn at(&self, sample: f64) -> f32 {
         (decimal(self.o) + sample * decimal(self.d)) as f32
     }
@@ -59,7 +60,7 @@ fn decimal(value: f32) -> f64 {
 }
 
 impl Default for Axis {
-    /// The axis of a header without keys for it: one sample at 0, sampling 1.
+    /// The axis for which a header has no keys: one sample at 0, with a sampling of 1.
     fn default() -> Self {
         Self::new(1, 0.0, 1.0)
     }
@@ -70,9 +71,9 @@ impl Default for Axis {
 pub struct WholeRecords {
     /// The axis along which records are counted, from 1. A record holds all samples of the axes before it.
     pub axis: usize,
-    /// Records that are complete.
+    /// The number of complete records.
     pub whole: u64,
-    /// Records that the header counts.
+    /// The number of records that the header declares.
     pub of: u64,
 }
 
@@ -99,7 +100,7 @@ impl Header {
         }
     }
 
-    /// Index of the last axis longer than 1; 1 when there is none.
+    /// The index of the last axis longer than 1; 1 if there is none.
     pub fn rank(&self) -> usize {
         (2..=MAX_AXES).rev().find(|i| self.axis(*i).n > 1).unwrap_or(1)
     }
@@ -126,7 +127,7 @@ impl Header {
                         shown(raw)
                     )));
                 }
-                // A zero anywhere makes an empty dataset, however large the other lengths are.
+                // A single zero makes the dataset empty, however large the other lengths are.
                 Some(n) => match product.checked_mul(n as u64) {
                     Some(p) => product = p,
                     None => overflow = true,
@@ -152,14 +153,14 @@ impl Header {
         Ok(product)
     }
 
-    /// Number of axes that have a length, up to the first gap.
+    /// The number of axes that have a length, up to the first gap.
     fn present(&self) -> usize {
         let present = (1..=MAX_AXES).take_while(|i| self.raw(&format!("n{i}")).is_some());
         present.count()
     }
 
-    /// The complete records in data that end after `elements` elements: along the last axis longer than 1 or, where not even
-    /// one of its records is complete, along an axis before it. `None` without a complete record.
+    /// The complete records in data that end after `elements` elements: along the last axis longer than 1 or,
+    /// if none of its records is complete, along an axis before it. `None` if no record is complete.
     pub fn whole_records(&self, elements: u64) -> Option<WholeRecords> {
         let mut inside = self.elements().ok()?;
         for axis in (1..=self.present()).rev() {
@@ -174,7 +175,8 @@ impl Header {
         None
     }
 
-    /// The records along `axis`, which is longer than 1, that the first `elements` elements complete; there may be none.
+    /// The records along `axis`, which is longer than 1, that are complete in the first `elements` elements;
+    /// there may be none.
     pub(crate) fn whole_records_along(&self, axis: usize, elements: u64) -> Option<WholeRecords> {
         let of = self.axis(axis).n as u64;
         let inside: u64 = (1..axis).map(|i| self.axis(i).n as u64).product();
@@ -191,7 +193,7 @@ impl Header {
         self.append(&line);
     }
 
-    /// The lengths as in `n1=10 n2=20`, for messages.
+    /// The lengths in the form `n1=10 n2=20`, for messages.
     pub fn sizes(&self) -> String {
         let keys: Vec<String> = (1..=MAX_AXES)
             .map(|i| format!("n{i}"))

@@ -28,7 +28,8 @@ pub(crate) fn banner(program: &str) -> String {
     format!("{}\n\n", harmless(&line))
 }
 
-/// Replaces the characters by which `text` would set a key or open a string when it is read as a header.
+/// Replaces the characters with which `text` would set a key or open a string if it were read as part of a
+/// header.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -56,14 +57,14 @@ pub(crate) fn place() -> String {
     parts[parts.len().saturating_sub(3)..].join("/")
 }
 
-/// The C string that the C library has written into `buffer`.
+/// The C string that the C library wrote to `buffer`.
 fn text_of(buffer: &[u8]) -> String {
     CStr::from_bytes_until_nul(buffer)
         .map(|text| text.to_string_lossy().into_owned())
         .unwrap_or_default()
 }
 
-/// Name of this machine.
+/// The name of this machine.
 pub(crate) fn host() -> String {
     let mut buffer = [0u8; 256];
     // SAFETY: the length is one less than the buffer's, so a NUL remains even if the name is cut.
@@ -82,7 +83,7 @@ fn user() -> &'static str {
             // SAFETY: `name` is not null, so it points to a NUL-terminated string in that static buffer.
             return unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
         }
-        // SAFETY: has no preconditions.
+        // SAFETY: the call has no preconditions.
         let uid = unsafe { libc::geteuid() };
         passwd_name(uid).unwrap_or_else(|| uid.to_string())
     })
@@ -93,7 +94,7 @@ fn passwd_name(uid: libc::uid_t) -> Option<String> {
     let mut found = std::ptr::null_mut();
     // SAFETY: an all-zero passwd is valid (numbers and null pointers).
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    // SAFETY: every pointer is to a live local, the length is that of the buffer.
+    // SAFETY: every pointer is to a live local, and the length is that of the buffer.
     let failed = unsafe {
         libc::getpwuid_r(
             uid,

@@ -1,4 +1,5 @@
-//! Reads Madagascar's command line by means of clap: `key=value`, of which the last counts, and `par=` files.
+//! Reads Madagascar's command line by means of clap: `key=value`, where the last value of a key counts, and
+//! `par=` files.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -18,7 +19,7 @@ use crate::params::{COMMON, OF_DRIVERS, Param, ParamKind, Program, WITHOUT_EFFEC
 use crate::value::{Parsed, Value};
 use crate::{Error, Header, Result};
 
-/// What the command line asks for.
+/// The action that the command line requests.
 #[derive(Debug)]
 pub(crate) enum Action {
     Run,
@@ -37,7 +38,7 @@ pub(crate) struct Line {
     pub free_words: Vec<OsString>,
     /// Undeclared keys in the order of the line, for a program that takes them.
     pub free_keys: Vec<(String, OsString)>,
-    /// Values of the keys of every program ([`COMMON`]).
+    /// Values of the keys that all programs have ([`COMMON`]).
     pub common: BTreeMap<&'static str, OsString>,
     pub warnings: Vec<String>,
 }
@@ -57,7 +58,7 @@ struct Words {
 
 impl Line {
     /// Reads the arguments (without the program's name).
-    /// Errors: a value that is not allowed, an unreadable par= file, under RSF_STRICT=1 an unknown key.
+    /// Errors: a value that is not allowed, an unreadable par= file or, under RSF_STRICT=1, an unknown key.
     pub(crate) fn read(program: &'static Program, arguments: Vec<OsString>) -> Result<Self> {
         let mut words = Words::default();
         let mut rest = arguments.into_iter();
@@ -105,7 +106,7 @@ impl Line {
         })
     }
 
-    /// The value of a yes-or-no key that every program has.
+    /// The value of a yes-or-no key that all programs have.
     pub(crate) fn common_flag(&self, key: &str) -> bool {
         self.common
             .get(key)
@@ -178,8 +179,8 @@ impl Words {
         Ok(())
     }
 
-    /// Stores the value of a parameter. Of two values under one name the last counts; two names of one parameter on one
-    /// command line are an error.
+    /// Stores the value of a parameter. Of two values under one name the last one counts; two names of one
+    /// parameter on one command line are an error.
     fn set(&mut self, param: &'static Param, typed: &str, value: OsString, on_line: bool) -> Result<()> {
         let key = param.key(typed);
         if on_line {
@@ -248,8 +249,8 @@ impl Words {
     }
 }
 
-/// A value of a par= file without the quotes around it, single ones as in a shell included; `None` if a single quote is
-/// opened and not closed.
+/// A value of a par= file without the quotes around it, which may also be single quotes as in a shell; `None`
+/// if a single quote is opened but not closed.
 fn bare(value: &[u8]) -> Option<&[u8]> {
     match value {
         [b'\'', inner @ .., b'\''] => Some(inner),
@@ -277,8 +278,8 @@ fn keys_of(param: &'static Param) -> impl Iterator<Item = (&'static Param, Strin
     param.all_keys().into_iter().map(move |key| (param, key))
 }
 
-/// The warning about an unknown key, with the key that is probably meant: the one that other programs call so, one with
-/// similar letters, or one with the same beginning (`freq` for `frequency`).
+/// The warning about an unknown key, with the key that is probably meant: one that has this name in other
+/// programs, one with similar letters, or one with the same beginning (`freq` for `frequency`).
 fn unknown(program: &'static Program, key: &str) -> String {
     let bare = key.trim_start_matches('-').to_lowercase();
     let mut named = program.params.iter();
@@ -313,7 +314,7 @@ fn unknown(program: &'static Program, key: &str) -> String {
         short.max_by_key(|name| name.len()).copied()
     };
     all.extend(begins().filter(|_| all.is_empty()));
-    // A name with # stands for one with the number of an axis.
+    // The # in a name stands for the number of an axis.
     let all: Vec<String> = all.iter().map(|name| name.replace('#', "1") + "=").collect();
     match all.as_slice() {
         [] => format!("unknown parameter {key}="),
@@ -325,7 +326,8 @@ fn unknown(program: &'static Program, key: &str) -> String {
     }
 }
 
-/// The parameter that is one letter away from a key. A single letter is in the key itself, so that `nn1` is a slip of `n1`, but `t0` is not.
+/// The parameter that differs from a key by one letter. If its name has only one letter, the key must contain
+/// that letter, so that `nn1` is a slip of `n1`, but `t0` is not.
 pub(crate) fn slip(program: &'static Program, key: &str) -> Option<String> {
     let lower = key.to_lowercase();
     let letters = lower.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -377,7 +379,7 @@ fn clap_argument((param, key): (&'static Param, String)) -> Arg {
     }
 }
 
-/// A parser for clap that reads values by the declaration of their parameter.
+/// A parser for clap that reads values according to the declaration of their parameter.
 #[derive(Clone)]
 struct ValueOf(&'static Param, String);
 
@@ -453,7 +455,7 @@ mod tests {
             (Some(Value::Int(5)), None, None)
         );
         assert_eq!(read.free_words, ["a.rsf", "b.rsf", "-f"]);
-        // The last one wins, and what is common to all programs is not free.
+        // The last value counts, and keys that are common to all programs are not free.
         assert_eq!(
             read.free_keys,
             [("n10".to_string(), "4".into()), ("vp".to_string(), "y".into())]

@@ -1,4 +1,4 @@
-//! Forms and types of the numbers of a dataset, and their conversion.
+//! The forms and types of the numbers of a dataset, and the conversions between them.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Bytes of one element in native and xdr form.
+    /// The size in bytes of one element in native or xdr form.
     pub fn size(self) -> usize {
         match self {
             Self::Uchar | Self::Char => 1,
@@ -101,9 +101,9 @@ impl Format {
         kind: Kind::Float,
     };
 
-    /// Reads the text of `data_format`: the form is native unless it starts with `ascii_` or `xdr_`; the
-    /// type is the first word found in it of float, int, complex, uchar or byte, short, long,
-    /// double, else char.
+    /// Reads the text of `data_format`. The form is native unless the text starts with `ascii_` or `xdr_`.
+    /// The type is the first of float, int, complex, uchar or byte, short, long and double that the text
+    /// contains, else char.
     pub fn from_text(text: &str) -> Self {
         let form = match text {
             _ if text.starts_with("ascii_") => Form::Ascii,
@@ -127,7 +127,7 @@ impl Format {
         Self { form, kind }
     }
 
-    /// `esize` as written in a header: bytes of an element, 0 for text.
+    /// `esize` as written in a header: the size of an element in bytes, 0 for text.
     pub fn esize(self) -> usize {
         if self.form == Form::Ascii {
             0
@@ -136,7 +136,8 @@ impl Format {
         }
     }
 
-    /// True if all elements have the same size in the file, so that the position of each follows from its number.
+    /// True if all elements have the same size in the file, so that the position of each follows from its
+    /// index.
     pub fn is_binary(self) -> bool {
         self.form != Form::Ascii || matches!(self.kind, Kind::Uchar | Kind::Char)
     }
@@ -151,7 +152,7 @@ impl fmt::Display for Format {
 /// A complex number: real part, imaginary part.
 pub type Complex = [f32; 2];
 
-/// A number that can stand in a dataset.
+/// A type of numbers that a dataset can hold.
 pub trait Element: bytemuck::Pod + sealed::Sealed {
     /// Its type in headers.
     const KIND: Kind;
@@ -161,7 +162,8 @@ pub trait Element: bytemuck::Pod + sealed::Sealed {
     }
     /// Swaps, in place, between big endian and this machine's byte order.
     fn swap(data: &mut [Self]);
-    /// Reads the number at the beginning of `text`; returns it and the bytes that it takes, 0 if there is no number.
+    /// Reads the number at the beginning of `text`; returns it and the number of bytes that it takes, 0 if
+    /// there is no number.
     fn scan(text: &[u8]) -> (Self, usize);
     /// Appends the number as text, with six digits.
     fn print(self, text: &mut Vec<u8>);
@@ -209,7 +211,7 @@ impl Element for Complex {
     fn swap(data: &mut [Self]) {
         BigEndian::from_slice_f32(bytemuck::cast_slice_mut(data));
     }
-    /// `re imi`: blanks may stand before each part, but not before the `i`.
+    /// Reads `re imi`: there may be blanks before each part, but not before the `i`.
     fn scan(text: &[u8]) -> (Self, usize) {
         let (re, first) = leading_f32(text);
         let (im, second) = leading_f32(&text[first..]);

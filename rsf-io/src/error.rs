@@ -1,4 +1,4 @@
-//! Errors of the library: each message says what was got and what is allowed.
+//! Errors of the library. Each message says what was got and what is allowed.
 
 use std::io;
 
@@ -19,7 +19,7 @@ pub enum Error {
         /// The system's error.
         cause: io::Error,
     },
-    /// The reader of a pipe closed it. This is no fault of the program, which ends without a message.
+    /// The reader of a pipe closed it. This is not a fault of the program, which ends without a message.
     #[error("{0}: the reading program closed the pipe")]
     Closed(String),
     /// The program panicked; the panic hook has printed the message.
@@ -33,7 +33,7 @@ pub enum Error {
     Interrupted {
         /// The signal, which ends the process after the message.
         signal: Signal,
-        /// What the run has left behind, worded to follow a colon.
+        /// What the run leaves behind, worded to follow a colon.
         left: String,
     },
     /// `--dryrun=y`: the header is written and the run ends, successfully.

@@ -1,4 +1,4 @@
-//! The files of one run: nothing that is read is overwritten, nothing is written twice.
+//! The files of one run: no file that is read is overwritten, and no file is written twice.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -70,7 +70,7 @@ impl Files {
         }
     }
 
-    /// Creates or empties the file `path` for writing, after the check that it is not in use.
+    /// Creates or empties the file `path` for writing, after checking that it is not in use.
     pub(crate) fn create(&mut self, path: &Path, name: &str) -> Result<File> {
         let failed = |cause| Error::os(format!("cannot write {name}"), cause);
         let file = OpenOptions::new()
@@ -86,9 +86,9 @@ impl Files {
         Ok(file)
     }
 
-    /// Creates the data file of `output` under the first name that no other header owns, or empties the data file that
-    /// this header had before. Returns the file and its path. A new name is checked and taken in one step, so that
-    /// programs that start at once do not get the same name.
+    /// Creates the data file of `output` under the first name that no other header owns, or empties the data
+    /// file that this header had before. Returns the file and its path. A new name is checked and taken in
+    /// one step, so that programs that start at the same time do not get the same name.
     pub(crate) fn create_data(&mut self, names: &Names, output: &str) -> Result<(File, PathBuf)> {
         for name in names.tried() {
             let shown = format!("data file {} of {output}", name.path.display());
@@ -123,7 +123,7 @@ impl Files {
     fn old_data(&self, name: &Name, header: Option<&Path>) -> io::Result<Option<File>> {
         let file = match OpenOptions::new().write(true).open(&name.path) {
             Ok(file) => file,
-            // The file is another user's.
+            // The file belongs to another user.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -157,7 +157,7 @@ pub(crate) fn is_regular(file: &File) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file())
 }
 
-/// Removes a regular file that holds nothing of use; links and devices stay.
+/// Removes a regular file that holds nothing useful; links and devices stay.
 pub(crate) fn remove(path: &Path) {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
         // The run has already failed with an error of its own.
@@ -165,8 +165,8 @@ pub(crate) fn remove(path: &Path) {
     }
 }
 
-/// Closes a file and returns the error of closing, which a drop would ignore; on network file systems it may be the
-/// only report of a full disk.
+/// Closes a file and returns the error of closing, which a drop would ignore. On network file systems this
+/// error may be the only report of a full disk.
 pub(crate) fn close(file: File) -> io::Result<()> {
     // SAFETY: the descriptor was owned by `file`, which gave it up, so it is closed once.
     match unsafe { libc::close(file.into_raw_fd()) } {

@@ -14,13 +14,13 @@ use crate::{Error, Result};
 /// Two form feeds and EOT at the start of a line: the data follow in the same stream.
 pub const TERMINATOR: [u8; 3] = [0x0c, 0x0c, 0x04];
 
-/// Longest header, in bytes (64 MiB).
+/// The longest header, in bytes (64 MiB).
 const LONGEST: u64 = 64 << 20;
 
-/// Keys of a dataset and the text they came from.
+/// The keys of a dataset and the text that they came from.
 ///
-/// Values are kept as written, quotes included; every conversion is one of C's prefix conversions, so
-/// that an unparsable number is 0 and not an error. Keys need not be UTF-8; the getters take text.
+/// Values are kept as written, quotes included; every conversion is one of C's prefix conversions, so that an
+/// unparsable number is 0 and not an error. Keys need not be UTF-8, but the getters take keys that are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     text: Vec<u8>,
@@ -30,8 +30,8 @@ pub struct Header {
 
 impl Header {
     /// Reads a header from a stream and leaves the stream at the first byte of the data, if the data
-    /// follow in it (see [`Header::is_inline`]). Errors: an open quote at the end of a line, a
-    /// header longer than 64 MiB, a failed read.
+    /// follow in it (see [`Header::is_inline`]).
+    /// Errors: an open quote at the end of a line, a header longer than 64 MiB, a failed read.
     pub fn read(reader: &mut impl BufRead) -> Result<Self> {
         let mut header = Self::default();
         let mut line = Vec::new();
@@ -62,7 +62,7 @@ impl Header {
         }
     }
 
-    /// Reads a header from bytes; what follows a terminator is not read.
+    /// Reads a header from bytes; anything after a terminator is not read.
     pub fn parse(mut bytes: &[u8]) -> Result<Self> {
         Self::read(&mut bytes)
     }
@@ -87,7 +87,7 @@ impl Header {
         let _ = self.add_line(format!("{line}\n").as_bytes());
     }
 
-    /// Every line as it was read, without the terminator: the history of the dataset.
+    /// The history of the dataset: every line as it was read, without the terminator.
     pub fn history(&self) -> &[u8] {
         &self.text
     }
@@ -102,7 +102,7 @@ impl Header {
         self.text.is_empty()
     }
 
-    /// Every key with its value as written, in the order of the bytes of the keys.
+    /// Every key with its value as written, sorted by the bytes of the keys.
     pub fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.keys
             .iter()
@@ -120,7 +120,7 @@ impl Header {
         self.large_int(key).and_then(|value| i32::try_from(value).ok())
     }
 
-    /// As [`Header::int`] with 64 bits.
+    /// As [`Header::int`], with 64 bits.
     pub fn large_int(&self, key: &str) -> Option<i64> {
         leading_int(self.raw(key)?).0
     }
@@ -136,7 +136,7 @@ impl Header {
         stored_f64(self.raw(key)?)
     }
 
-    /// True iff the first character inside the quotes is `y`, `Y` or `1`.
+    /// True if and only if the first character inside the quotes is `y`, `Y` or `1`.
     pub fn flag(&self, key: &str) -> Option<bool> {
         Some(is_yes(unquoted(self.raw(key)?)))
     }
@@ -146,7 +146,7 @@ impl Header {
         Some(unquoted(self.raw(key)?))
     }
 
-    /// As [`Header::bytes`]; what is not UTF-8 is replaced.
+    /// As [`Header::bytes`], as text; invalid UTF-8 is replaced.
     pub fn text(&self, key: &str) -> Option<String> {
         self.bytes(key)
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
@@ -209,8 +209,8 @@ fn unreadable(cause: io::Error) -> Error {
     Error::os("cannot read the header", cause)
 }
 
-/// Consumes the terminator if the stream stands at one. Where only its first bytes
-/// match, these are consumed, too, and appended to `line`.
+/// Consumes the terminator if the stream is at one. If only its first bytes match, these are consumed, too,
+/// and appended to `line`.
 fn at_terminator(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     for wanted in TERMINATOR {
         let next = loop {
@@ -265,7 +265,7 @@ fn is_yes(value: &[u8]) -> bool {
     matches!(value.first(), Some(b'y' | b'Y' | b'1'))
 }
 
-/// Splits `count*value` or `countxvalue`; the count is 1 without one.
+/// Splits `count*value` or `countxvalue`; without a count it is 1.
 pub(crate) fn repeated(item: &[u8]) -> (u64, &[u8]) {
     let digits = item.iter().take_while(|b| b.is_ascii_digit()).count();
     match item.get(digits) {

@@ -1,4 +1,4 @@
-//! A dataset that is read: its header, and its elements as one forward stream or by position.
+//! A dataset that is read: its header, and its elements either as one forward stream or by position.
 
 mod flaws;
 mod foreign;
@@ -18,13 +18,13 @@ use crate::data::{Complex, Element, Form, Format, Kind};
 use crate::file_id::{FileId, file_id};
 use crate::{Axis, Error, Header, Result};
 
-/// Bytes read (and swapped, for xdr) at a time.
+/// The number of bytes that are read (and swapped, for xdr) at a time.
 const PIECE: usize = 1 << 20;
 
 /// Requests of at least this many bytes are read directly into the caller's memory.
 const DIRECT: usize = 1 << 16;
 
-/// Value of a parameter that is a number or a file.
+/// The value of a parameter that is a number or a file.
 #[derive(Debug)]
 pub enum NumberOrFile {
     /// A number, given on the command line or by default.
@@ -33,22 +33,22 @@ pub enum NumberOrFile {
     File(Input),
 }
 
-/// How to treat data that end before their header says.
+/// How to treat data that end earlier than their header says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Cut {
     /// They are refused.
     #[default]
     Refused,
-    /// Their whole records are read, along the last axis that has any.
+    /// Their complete records along the last axis that has any are read.
     Records,
-    /// Their whole records along this axis are read, even if there is none.
+    /// Their complete records along this axis are read, even if there are none.
     Along(usize),
 }
 
 /// An open dataset.
 ///
-/// Elements come in file order, axis 1 fastest. Opening checks what can be checked: the type is known, the
-/// number of elements is countable, a regular data file of binary numbers is long enough.
+/// Elements come in file order, axis 1 fastest. Opening checks that the type is known, that the number of
+/// elements is countable, and that a regular data file of binary numbers is long enough.
 #[derive(Debug)]
 pub struct Input {
     header: Arc<Header>,
@@ -58,24 +58,24 @@ pub struct Input {
     len: u64,
     reader: BufReader<File>,
     scanner: Scanner,
-    /// Byte of the first element, when elements can be read by position.
+    /// The byte at which the first element begins, if elements can be read by position.
     start: Option<u64>,
     pos: u64,
     noted: Box<Noted>,
 }
 
-/// Facts noted when an input was opened, and seldom needed.
+/// Facts that are noted when an input is opened, and seldom needed.
 #[derive(Debug)]
 struct Noted {
     /// Identities of the header file and the data file.
     ids: Vec<FileId>,
-    /// Warnings about data that can be read nevertheless.
+    /// Warnings about flaws of the data that do not prevent reading.
     flaws: Vec<String>,
 }
 
 impl Input {
-    /// Opens the header file `path` and the data it names. Relative names of data are looked for in the
-    /// current directory and beside the header.
+    /// Opens the header file `path` and the data file that it names. A relative name is looked up in the
+    /// current directory and in the header's directory.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_as(path.display().to_string(), path, Cut::Refused)
     }
@@ -142,7 +142,7 @@ impl Input {
         Ok(input)
     }
 
-    /// The header; of data that are cut short it has the length that is read.
+    /// The header. If the data are cut short, it has the length that is read.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -155,7 +155,7 @@ impl Input {
         &self.noted.ids
     }
 
-    /// Warnings about data that can be read nevertheless, one message per flaw.
+    /// Warnings about flaws of the data that do not prevent reading, one message per flaw.
     pub(crate) fn flaws(&self) -> &[String] {
         &self.noted.flaws
     }
@@ -165,17 +165,17 @@ impl Input {
         self.name.clone()
     }
 
-    /// Name of the file that holds the elements; that of the dataset when they follow the header.
+    /// The name of the file that holds the elements, or that of the dataset if they follow the header.
     pub fn data_name(&self) -> &str {
         &self.data
     }
 
-    /// Axis `i`, counted from 1; one sample at 0 when the header lacks it.
+    /// Axis `i`, counted from 1; one sample at 0 if the header lacks it.
     pub fn axis(&self, i: usize) -> Axis {
         self.header.axis(i)
     }
 
-    /// Index of the last axis longer than 1; 1 when there is none.
+    /// The index of the last axis longer than 1; 1 if there is none.
     pub fn rank(&self) -> usize {
         self.header.rank()
     }
@@ -190,7 +190,7 @@ impl Input {
         self.len == 0
     }
 
-    /// Elements not yet read.
+    /// The number of elements that are not yet read.
     pub fn remaining(&self) -> u64 {
         self.len - self.pos
     }
@@ -296,7 +296,8 @@ impl Input {
         self.read_all()
     }
 
-    /// Skips the next `elements` elements. Errors: fewer are left, or they cannot be read.
+    /// Skips the next `elements` elements.
+    /// Errors: fewer are left, or they cannot be read.
     pub fn skip(&mut self, elements: u64) -> Result<()> {
         if elements > self.remaining() {
             return Err(self.beyond(self.pos, elements));
@@ -336,9 +337,9 @@ impl Input {
         self.start.is_some()
     }
 
-    /// Reads elements from number `offset` on without moving the stream; threads may share the input.
-    /// Errors: not seekable, a different type, beyond the end, a file that has become shorter (the first missing element is
-    /// named).
+    /// Reads elements from number `offset` on without moving the stream, so that threads may share the input.
+    /// Errors: an input that is not seekable, a different type, elements beyond the end, or a file that has
+    /// become shorter (the first missing element is named).
     pub fn read_at<T: Element>(&self, offset: u64, out: &mut [T]) -> Result<()> {
         let Some(start) = self.start else {
             return Err(Error::new(format!(
@@ -419,7 +420,7 @@ impl Input {
     }
 }
 
-/// Opens a file for reading; a directory is refused where `wanted` was expected.
+/// Opens a file for reading. A directory is refused, with `wanted` as what was expected.
 pub(crate) fn open_file(path: &Path, name: &str, wanted: &str) -> Result<File> {
     let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}"), e))?;
     match file.metadata() {
@@ -442,7 +443,7 @@ fn peek(reader: &mut BufReader<File>) -> Result<&[u8]> {
     }
 }
 
-/// Fills `out` from byte `at` on as far as the file goes; returns the number of bytes read.
+/// Fills `out` from byte `at` on, as far as the file reaches; returns the number of bytes read.
 fn fill_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
     let mut got = 0;
     while got < out.len() {
@@ -456,7 +457,7 @@ fn fill_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(got)
 }
 
-/// Fills `out` as far as the stream goes; returns the number of bytes read.
+/// Fills `out` as far as the stream reaches; returns the number of bytes read.
 fn fill(reader: &mut BufReader<File>, out: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while got < out.len() {

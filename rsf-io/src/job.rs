@@ -1,4 +1,4 @@
-//! One run of a program: its parameters, its datasets, its messages.
+//! One run of a program: its parameters, its datasets and its messages.
 
 mod checks;
 mod continued;
@@ -38,15 +38,15 @@ pub struct Job {
     files: Files,
     dry: bool,
     mute: bool,
-    /// The warning about the data path was given.
+    /// Whether the warning about the data path was given.
     path_told: bool,
     /// See [`Job::accept_cut_data`].
     cut: Cut,
-    /// Standard input is a copy that another process has sent, so no output can overwrite it.
+    /// Whether standard input is a copy that another process has sent, so that no output can overwrite it.
     handed: bool,
     /// See [`Job::continue_outputs`].
     continued: VecDeque<Written>,
-    /// Warnings given so far.
+    /// The warnings given so far.
     warned: Mutex<BTreeSet<String>>,
 }
 
@@ -90,7 +90,7 @@ impl Job {
         Ok(job)
     }
 
-    /// Name by which the program was called.
+    /// The name by which the program was called.
     pub fn program(&self) -> &str {
         &self.name
     }
@@ -105,12 +105,13 @@ impl Job {
         self.values.contains_key(name)
     }
 
-    /// The arguments without `=`, in their order, of a program that declares [`Param::words`].
+    /// The arguments without `=`, in the order given, of a program that declares [`Param::words`].
     pub fn words(&self) -> &[OsString] {
         &self.words
     }
 
-    /// The parameters that were given, except `names`, as one text in a fixed order, which is equal for equal runs.
+    /// The parameters that were given, except `names`, as one text in a fixed order; equal runs have equal
+    /// texts.
     pub fn words_but(&self, names: &[&str]) -> String {
         let values = self
             .values
@@ -120,7 +121,7 @@ impl Job {
         format!("{}{}", if self.dry { "--dryrun=y " } else { "" }, words.join(" "))
     }
 
-    /// The undeclared keys, in their order, of a program that declares [`Param::keys`].
+    /// The undeclared keys, in the order given, of a program that declares [`Param::keys`].
     pub fn keys(&self) -> &[(String, OsString)] {
         &self.keys
     }
@@ -224,7 +225,7 @@ impl Job {
         }
     }
 
-    /// A text, if given or defaulted. What is not UTF-8 is replaced.
+    /// A text; `None` if it is absent and has no default. Invalid UTF-8 is replaced.
     pub fn text(&self, name: &str) -> Result<Option<String>> {
         match self.value(name)? {
             Some(Value::Text(text)) => Ok(Some(text.to_string_lossy().into_owned())),
@@ -251,7 +252,7 @@ impl Job {
         }
     }
 
-    /// A number, or an open file; `None` when absent without default.
+    /// A number, or an open file; `None` if it is absent and has no default.
     pub fn number_or_file(&mut self, name: &str) -> Result<Option<NumberOrFile>> {
         match self.value(name)? {
             Some(Value::Float(value)) => Ok(Some(NumberOrFile::Number(value as f32))),
@@ -263,11 +264,11 @@ impl Job {
         }
     }
 
-    /// The dataset on standard input; `None` when that is a terminal, /dev/null or an empty pipe. On a pipe this waits for the
-    /// first byte or the end.
+    /// The dataset on standard input; `None` if that is a terminal, /dev/null or an empty pipe. On a pipe
+    /// this waits for the first byte or the end.
     ///
     /// # Errors
-    /// Standard input is an empty file: a dataset was meant to be in it.
+    /// Standard input is an empty file, which should have held a dataset.
     pub fn stdin_if_any(&mut self) -> Result<Option<Input>> {
         let some = self.stdin.as_mut().map(pipe::holds_data).transpose()?;
         match some {
@@ -288,18 +289,19 @@ impl Job {
         self.history = Some(input.shared_header());
     }
 
-    /// Accepts, in inputs that are opened from now on, data that end before their header says: their whole records are
-    /// read, with a warning. Without this call such data are an error.
+    /// Accepts, in inputs that are opened from now on, data that end earlier than their header says: their
+    /// complete records are read, with a warning. Without this call such data are an error.
     pub fn accept_cut_data(&mut self) {
         self.cut = Cut::Records;
     }
 
-    /// As [`Job::accept_cut_data`], but only with records along this axis (counted from 1), even if none is complete.
+    /// As [`Job::accept_cut_data`], but counts records only along this axis (counted from 1), and accepts
+    /// data without a complete one.
     pub fn accept_cut_along(&mut self, axis: usize) {
         self.cut = Cut::Along(axis);
     }
 
-    /// Warns about flaws of an input that can be read nevertheless.
+    /// Warns about flaws of an input that do not prevent reading.
     fn warn_of(&self, input: &Input) {
         input.flaws().iter().for_each(|flaw| self.warn(flaw));
     }
@@ -328,8 +330,8 @@ impl Job {
         self.places.scratch()
     }
 
-    /// The dataset on standard input, once. Call it before any output: outputs opened later carry its
-    /// history and follow its format.
+    /// The dataset on standard input, which can be opened once. Call this before any output is opened:
+    /// outputs opened later carry its history and follow its format.
     pub fn stdin(&mut self) -> Result<Input> {
         let reader = self.take_stdin()?;
         if reader.get_ref().is_terminal() {
@@ -352,7 +354,7 @@ impl Job {
         Ok(input)
     }
 
-    /// The dataset of tag `name`; without the parameter, the file named like the tag.
+    /// The dataset of the tag `name`; without the parameter, the file with the name of the tag.
     pub fn input(&mut self, name: &str) -> Result<Input> {
         match self.value(name)? {
             Some(Value::Text(path)) => self.open(name, &path),
@@ -377,20 +379,21 @@ impl Job {
         Ok(input)
     }
 
-    /// Remembers a file that is not a dataset and is read under this name. Errors: an output would overwrite it.
+    /// Remembers a file that is not a dataset and is read under this name.
+    /// Errors: an output would overwrite it.
     pub fn reads(&mut self, file: &File, name: &str) -> Result<()> {
         self.files.reading_file(file, name)
     }
 
-    /// Remembers that the file `path`, which is not a dataset, will be written under this name. Errors: this run reads
-    /// or writes it.
+    /// Remembers that the file `path`, which is not a dataset, will be written under this name.
+    /// Errors: this run reads or writes it.
     pub fn will_write(&mut self, path: &Path, name: &str) -> Result<()> {
         self.files.spare(path, name)
     }
 
-    /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]): data from a pipe or in
-    /// text form go into a temporary file in the data path, whose name is already removed, so that it vanishes with the
-    /// run.
+    /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]). Data from a
+    /// pipe or in text form are written to a temporary file in the data path, whose name is already removed,
+    /// so that it vanishes with the run.
     pub fn by_position(&mut self, input: Input) -> Result<Input> {
         if input.is_seekable() {
             return Ok(input);
@@ -418,9 +421,9 @@ impl Job {
         self.new_output(name, place, stdout, None)
     }
 
-    /// The dataset of tag `name`; without the parameter, a file named like the tag. The files are made at
-    /// once, so that a path that cannot be written fails before the work; they are removed if the
-    /// run fails before the first element.
+    /// The dataset of the tag `name`; without the parameter, a file with the name of the tag. The files are
+    /// created at once, so that a path that cannot be written fails before the work begins; they are removed
+    /// if the run fails before the first element.
     pub fn tagged_output(&mut self, name: &str) -> Result<Output> {
         let path = match self.value(name)? {
             Some(Value::Text(path)) => PathBuf::from(path),
@@ -486,7 +489,7 @@ impl Job {
         Ok(output)
     }
 
-    /// Warns once, if the data path is used and looks wrong.
+    /// Warns once if the data path is used and looks wrong.
     fn tell_of_the_data_path(&mut self, output: &Output) {
         let used = output.layout() != &Layout::Stream && self.places.out.is_none();
         if used

@@ -13,13 +13,14 @@ pub struct Launched {
     pub by: &'static str,
 }
 
-/// Variables with the number of processes and the rank of this one, and the name of the launcher that sets them.
+/// The variables that hold the number of processes and the rank of this one, and the name of the launcher
+/// that sets them.
 const LAUNCHERS: [(&str, &str, &str); 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun"),
     ("PMI_SIZE", "PMI_RANK", "mpiexec"),
     ("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "mpiexec"),
 ];
-/// The variables of Slurm, which sets them in every job step: only a step with PMIx starts MPI processes.
+/// The variables of Slurm. It sets them in every job step, but only a step with PMIx starts MPI processes.
 const SLURM: (&str, &str, &str) = ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun");
 
 /// How a launcher started this process; `None` without a launcher. Of several launchers the first one of

@@ -32,7 +32,7 @@
 //! }
 //! ```
 //!
-//! Arrays lie in file order, axis 1 fastest; axes are counted from 1. Nothing here knows waves,
+//! Arrays are in file order, axis 1 fastest; axes are counted from 1. Nothing in this crate depends on waves,
 //! devices or threads.
 
 mod ascii;
@@ -84,11 +84,12 @@ pub use together::{Places, SharedData};
 
 use command::{Action, Line};
 
-/// Runs a program: reads the command line, prints the documentation when asked (or when called without arguments and
-/// with nothing on standard input), calls `run`, prints an error as one line `prog: message`. The exit code is 0; 1
-/// after an error; that of the signal, if one ended the run; and [`CLOSED_PIPE`] when the reader of the output has
-/// closed the pipe. In that case nothing is printed, as for every program that SIGPIPE ends: the reader has read
-/// enough, or has reported an error of its own, which a second message would only obscure.
+/// Runs a program: reads the command line, prints the documentation when asked (or when called without
+/// arguments and with nothing on standard input), calls `run`, and prints an error as one line `prog:
+/// message`. The exit code is 0 after success, 1 after an error, that of the signal if one ended the run, and
+/// [`CLOSED_PIPE`] if the reader of the output closed the pipe. In that last case nothing is printed, as for
+/// every program that SIGPIPE ends: the reader has read enough, or has reported an error itself, which a
+/// second message would only obscure.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
     start_with(program, run, std::env::args_os().collect())
 }
@@ -96,7 +97,8 @@ pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>)
 /// The exit code that a shell reports for a program ended by SIGPIPE: 141.
 pub const CLOSED_PIPE: u8 = 128 + libc::SIGPIPE as u8;
 
-/// [`start`] with given words, the first being the name: for a binary that holds several programs.
+/// As [`start`], but with the given words, the first of which is the name: for a binary that holds several
+/// programs.
 pub fn start_with(
     program: &'static Program,
     run: impl FnOnce(&mut Job) -> anyhow::Result<()>,
@@ -124,8 +126,8 @@ pub fn attempt(
     panic::catch_unwind(whole).unwrap_or_else(|_| Err(Error::Panic.into()))
 }
 
-/// Prints an error as one line `name: message`, unless the reader of a pipe has closed it, and returns the exit code,
-/// see [`start`].
+/// Prints an error as one line `name: message`, unless the reader of a pipe has closed it, and returns the
+/// exit code (see [`start`]).
 pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
@@ -218,8 +220,8 @@ fn whole_run(
     run(&mut job)
 }
 
-/// Refuses to write the documentation where a dataset is expected: into a file (`sfspike > out.rsf`), or after a
-/// program that has sent nothing.
+/// Refuses to write the documentation where a dataset is expected: to a file (`sfspike > out.rsf`), or after
+/// a program in a pipe that has sent nothing.
 fn refuse_file(name: &str, stdin: &BufReader<File>) -> Result<()> {
     let stdout = pipe::stdout_file()?;
     let empty = pipe::is_empty(stdin);

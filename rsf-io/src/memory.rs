@@ -1,9 +1,10 @@
-//! Memory that the system could still give to this process.
+//! The memory that the system could still give to this process.
 
 use std::fs;
 
-/// Bytes that the system could still give, swap included, within the limits of the process: those of its control group
-/// and of its address space (`ulimit -v`). `None` where the system does not say.
+/// The number of bytes that the system could still give, swap included, within the limits of the process:
+/// those of its control group and of its address space (`ulimit -v`). `None` if the system does not report
+/// it.
 pub fn free() -> Option<f64> {
     let system = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let swap = kilobytes(&text, "SwapFree:").unwrap_or(0.0);
@@ -15,7 +16,7 @@ pub fn free() -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// `12.34 GB` (10^9 bytes), with four decimals below 0.1 GB.
+/// The bytes as text, such as `12.34 GB` (in units of 10^9 bytes), with four decimals below 0.1 GB.
 pub fn gigabytes(bytes: f64) -> String {
     let digits = if bytes < 1e8 { 4 } else { 2 };
     format!("{:.digits$} GB", bytes / 1e9)
@@ -28,8 +29,8 @@ fn kilobytes(text: &str, key: &str) -> Option<f64> {
     Some(1024.0 * number)
 }
 
-/// Bytes that the control group (version 2) leaves; inactive file pages count as free, because the kernel reclaims
-/// them.
+/// The number of bytes that the control group (version 2) leaves; inactive file pages count as free, because
+/// the kernel reclaims them.
 fn of_group() -> Option<f64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

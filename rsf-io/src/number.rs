@@ -1,6 +1,6 @@
 //! Numbers as the C library reads and prints them.
 
-/// Blank, tab, CR, LF, VT, FF: `isspace` of the C locale.
+/// `isspace` of the C locale: blank, tab, CR, LF, VT or FF.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
@@ -13,8 +13,8 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
-/// `strtol` base 10: the leading whole number and the bytes used. Without digits the value is 0 and
-/// nothing is used; a value outside 64 bits is `None`.
+/// `strtol` in base 10: the leading whole number and the number of bytes used. Without digits both are 0; a
+/// value outside 64 bits is `None`.
 pub(crate) fn leading_int(text: &[u8]) -> (Option<i64>, usize) {
     let start = skip_space(text);
     let signed = usize::from(matches!(text.get(start), Some(b'+' | b'-')));
@@ -23,14 +23,14 @@ pub(crate) fn leading_int(text: &[u8]) -> (Option<i64>, usize) {
         return (Some(0), 0);
     }
     let end = start + signed + count;
-    // Only ASCII signs and digits: always valid text.
+    // These bytes are ASCII signs and digits, which are always valid text.
     let value = std::str::from_utf8(&text[start..end])
         .ok()
         .and_then(|t| t.parse().ok());
     (value, end)
 }
 
-/// Span of the leading real number by the grammar of `strtod`.
+/// The span of the leading real number according to the grammar of `strtod`.
 enum Span {
     Nothing,
     Decimal(usize, usize),
@@ -76,7 +76,7 @@ fn span(text: &[u8]) -> Span {
     Span::Decimal(start, at + mantissa + exponent(&body[mantissa..], b'e'))
 }
 
-/// Length of an exponent such as `e-3`; 0 when there are no digits after the letter.
+/// The length of an exponent such as `e-3`; 0 if there are no digits after the letter.
 fn exponent(text: &[u8], letter: u8) -> usize {
     if text.first().map(u8::to_ascii_lowercase) != Some(letter) {
         return 0;
@@ -121,8 +121,8 @@ fn parse<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok().and_then(|t| t.parse().ok())
 }
 
-/// `strtod`: the leading real number and the bytes used; 0 and nothing used when there is none.
-/// Overflow gives an infinity.
+/// `strtod`: the leading real number and the number of bytes used; both are 0 if there is no number. Overflow
+/// gives an infinity.
 pub(crate) fn leading_f64(text: &[u8]) -> (f64, usize) {
     match span(text) {
         Span::Nothing => (0.0, 0),
@@ -156,7 +156,7 @@ pub(crate) fn stored_f64(text: &[u8]) -> Option<f64> {
     (!(overflow || value.is_subnormal() || lost)).then_some(value)
 }
 
-/// A value of a header as `float`: `None` when not representable as a finite f32 (NaN is kept).
+/// A value of a header as `float`: `None` if it is not representable as a finite f32 (NaN is kept).
 pub(crate) fn stored_f32(text: &[u8]) -> Option<f32> {
     let value = stored_f64(text)?;
     (value.is_nan() || value.abs() <= f64::from(f32::MAX)).then_some(value as f32)
@@ -185,9 +185,10 @@ pub fn format_g(value: f64, digits: usize) -> String {
     trimmed(&format!("{value:.*}", (digits as i32 - 1 - power) as usize)).to_string()
 }
 
-/// A single-precision number in as many digits as it takes to read it back, at least the six of Madagascar: `0.004`,
-/// `1e+06`, but `4726277`, where six digits are up to 5 m wrong. Sums and products of axes are rounded (5 times 0.004 is
-/// 0.0200000014): six digits as close as that stay, except where the last digit of single precision is more than a millimetre.
+/// A single-precision number with as many digits as it takes to read it back, at least the six of Madagascar:
+/// `0.004`, `1e+06`, but `4726277`, for which six digits are up to 5 m wrong. Sums and products of axes have
+/// rounding errors (5 times 0.004 is 0.0200000014): six digits that differ only by such an error are kept,
+/// except where the last digit of single precision is more than a millimetre.
 pub fn shortest_g(value: f32) -> String {
     let wide = f64::from(value);
     let written = |digits| format_g(wide, digits);

@@ -1,4 +1,4 @@
-//! A dataset that is written: its header once, at the first element, then its elements as they come.
+//! A dataset that is written: its header once, with the first element, then its elements as they come.
 
 mod axes;
 mod continued;
@@ -22,7 +22,7 @@ use crate::header::TERMINATOR;
 use crate::place::Layout;
 use crate::{Error, Header, Result};
 
-/// Bytes that are buffered before they are written, and bytes that are swapped at a time for xdr.
+/// The number of bytes that are buffered before they are written, and that are swapped at a time for xdr.
 const PIECE: usize = 1 << 20;
 
 /// The arguments of [`Output::new`].
@@ -43,8 +43,8 @@ pub(crate) struct Parts {
     pub before: Option<Written>,
 }
 
-/// A dataset being written. The header goes out with the first element (or at the end, if there is
-/// none), so keys are set before; [`Output::finish`] ends it.
+/// A dataset being written. The header is written with the first element (or at the end, if there is none),
+/// so keys must be set before; [`Output::finish`] ends the dataset.
 ///
 /// An output that is dropped before its header was written removes the files it made.
 #[derive(Debug)]
@@ -68,10 +68,10 @@ pub struct Output {
     late: Option<String>,
     declared: u64,
     written: u64,
-    /// The program breaks the lines of text data itself.
+    /// Whether the program breaks the lines of text data itself.
     own_lines: bool,
     before: Option<Written>,
-    /// Bytes of the data file before the first element.
+    /// The number of bytes in the data file before the first element.
     start: u64,
 }
 
@@ -119,8 +119,8 @@ impl Output {
         self.put(key, value.to_string());
     }
 
-    /// Puts a text into the header, in double quotes. The format knows no escapes: a double quote inside
-    /// becomes a single one, a line break a blank.
+    /// Puts a text into the header, in double quotes. The format has no escapes: a double quote in the text
+    /// becomes a single one, and a line break becomes a blank.
     pub fn put_text(&mut self, key: &str, value: &str) {
         let text: String = value
             .chars()
@@ -133,8 +133,8 @@ impl Output {
         self.put(key, format!("\"{text}\""));
     }
 
-    /// Puts a value into the header as it is written, quotes included. A value that would be split when it is read
-    /// (blanks outside double quotes, an open quote) is written as a quoted string.
+    /// Puts a value into the header exactly as given, quotes included. A value that would be split when it is
+    /// read (because of blanks outside double quotes, or an open quote) is written as a quoted string.
     pub fn put_raw(&mut self, key: &str, value: &str) {
         let line = format!("k={value}");
         let whole = Header::parse(line.as_bytes());
@@ -144,7 +144,8 @@ impl Output {
         }
     }
 
-    /// Adds a line that sets no key to the history, after the banner: the version and the device that made the data.
+    /// Adds a line that sets no key to the history, after the banner: the version of the program and the
+    /// device that made the data.
     pub fn put_note(&mut self, version: &str, device: &str) {
         self.notes.push(harmless(&format!("{version}\t{device}")));
     }
@@ -175,8 +176,8 @@ impl Output {
         self.format
     }
 
-    /// Changes form and type; no effect after the first element. (The first write sets the type to
-    /// that of its numbers, so that mostly only the form matters.)
+    /// Changes form and type; it has no effect after the first element. The first write sets the type to that
+    /// of its numbers, so that in most cases only the form matters.
     pub fn set_format(&mut self, format: Format) {
         if self.begun {
             self.late.get_or_insert("data_format".into());
@@ -190,7 +191,7 @@ impl Output {
         self.set_format(Format { kind, ..self.format });
     }
 
-    /// Writes the header, if that is still to do, and returns the number of elements that it declares.
+    /// Writes the header if it is not yet written, and returns the number of elements that it declares.
     pub fn declared(&mut self) -> Result<u64> {
         if !self.begun {
             self.begin()?;
@@ -230,8 +231,8 @@ impl Output {
     }
 
     /// Writes elements; the first call writes the header.
-    /// Errors: a different type from before, more elements than the header says, a key set too late, and a failed write (a
-    /// full disk, a closed pipe).
+    /// Errors: a type that differs from that before, more elements than the header says, a key set too late,
+    /// and a failed write (a full disk, a closed pipe).
     pub fn write<T: Element>(&mut self, data: &[T]) -> Result<()> {
         if !self.begun {
             if !T::accepts(self.format.kind) {
@@ -314,7 +315,8 @@ impl Output {
         }
     }
 
-    /// Ends the dataset. Errors: fewer elements than the header says, a failed write.
+    /// Ends the dataset.
+    /// Errors: fewer elements than the header says, a failed write.
     pub fn finish(mut self) -> Result<()> {
         if !self.begun {
             self.begin()?;
@@ -362,7 +364,7 @@ impl Output {
             )));
         }
         let mut text = self.text()?;
-        // The header as its readers will see it: the history may hold axes too.
+        // Parse the header as its readers will see it, because the history may hold axes, too.
         self.declared = Header::parse(&text)
             .and_then(|header| header.elements())
             .map_err(|error| Error::new(format!("{}: {error}", self.name)))?;
@@ -370,7 +372,7 @@ impl Output {
             Some(mut file) => {
                 self.empty_kept(&file)?;
                 let written = file.write_all(&text).and_then(|()| file.try_clone());
-                // Closed here, because closing may report a full disk.
+                // The file is closed here, because closing may report a full disk.
                 let written = written.and_then(|again| close(file).map(|()| again));
                 self.header_again = Some(written.map_err(|e| Error::writing(&self.name, e))?);
             }

@@ -1,7 +1,7 @@
 //! Parameters and programs, declared once.
 //!
-//! One [`Param`] gives the parsing, the range check and its message, the self-documentation, the
-//! machine-readable list for sfdoc and the completion of the shell.
+//! One [`Param`] defines the parsing, the range check and its message, the documentation that the program
+//! prints, the machine-readable list for sfdoc and the completion in the shell.
 
 /// What a parameter holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +30,16 @@ pub enum ParamKind {
     Words,
     /// Every key that is not declared, such as the tags of `sfmath`.
     Keys,
-    /// A key that users look for here but this program does not take; its `doc` says what to do instead.
+    /// A key that users may expect here but that this program does not take; its `doc` says what to do
+    /// instead.
     Elsewhere,
 }
 
 /// One parameter of a program, made by the functions named like its kind and refined by the methods:
 /// `Param::int("nb").default("4").range(">= 4", Some(4.0), None).doc("padding cells on every side")`.
 ///
-/// A `#` in the name stands for the number of an axis: `n#` declares `n1` to `n9`, which are asked for one by one.
+/// A `#` in the name stands for the number of an axis: `n#` declares `n1` to `n9`, each of which the program
+/// requests separately.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     /// The key as typed before `=`.
@@ -46,11 +48,11 @@ pub struct Param {
     pub kind: ParamKind,
     /// Value used when the key is absent.
     pub default: Option<&'static str>,
-    /// What the documentation shows as the default when it depends on other things (`nt`).
+    /// The text that the documentation shows as the default if it depends on other parameters (`nt`).
     pub default_text: Option<&'static str>,
     /// The range in words.
     pub range: Option<&'static str>,
-    /// Smallest allowed number (of every item of a list).
+    /// Smallest allowed number (for every item of a list).
     pub min: Option<f64>,
     /// Largest allowed number.
     pub max: Option<f64>,
@@ -58,13 +60,14 @@ pub struct Param {
     pub doc: &'static str,
     /// Other keys with the same meaning.
     pub aliases: [Option<&'static str>; 3],
-    /// Names that other programs have for it: they are not accepted, but a user who types one is told this name.
+    /// Names of this parameter in other programs: they are not accepted, but the message to a user who types
+    /// one gives the name to use.
     pub known_as: &'static [&'static str],
     /// How to make such a file, for a user who gives a number instead.
     pub made_by: Option<&'static str>,
     /// The program cannot run without it.
     pub required: bool,
-    /// Accepted without effect, for scripts written for the older programs.
+    /// It is accepted without effect, for scripts written for the older programs.
     pub ignored: bool,
 }
 
@@ -157,12 +160,13 @@ impl Param {
         Self::new(name, ParamKind::NumberOrFile)
     }
 
-    /// Arguments without `=`; `name` is what the documentation calls them. [`crate::Job::words`] has them.
+    /// Arguments without `=`, which the documentation calls `name`. [`crate::Job::words`] returns them.
     pub const fn words(name: &'static str) -> Self {
         Self::new(name, ParamKind::Words)
     }
 
-    /// Every key that is not declared; `name` is what the documentation calls it. [`crate::Job::keys`] has them.
+    /// Every key that is not declared; the documentation calls these keys `name`. [`crate::Job::keys`]
+    /// returns them.
     pub const fn keys(name: &'static str) -> Self {
         Self::new(name, ParamKind::Keys)
     }
@@ -178,8 +182,8 @@ impl Param {
         self
     }
 
-    /// Text shown as the default when the real one depends on other things (for instance `nt`); the
-    /// program asks with `int_opt` and the like.
+    /// The text shown as the default if the real one depends on other parameters (for instance `nt`); the
+    /// program then uses `int_opt` and its like.
     pub const fn default_text(mut self, text: &'static str) -> Self {
         self.default_text = Some(text);
         self
@@ -209,7 +213,8 @@ impl Param {
         self
     }
 
-    /// Names that other programs have for it, in lower case: a user who types one is told this name.
+    /// Names of this parameter in other programs, in lower case: the message to a user who types one gives
+    /// the name to use.
     pub const fn known_as(mut self, names: &'static [&'static str]) -> Self {
         self.known_as = names;
         self
@@ -237,11 +242,11 @@ impl Param {
 /// A program as its user sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// Name of the executable; messages use the name it was really called by.
+    /// Name of the executable; messages use the name by which it was actually called.
     pub name: &'static str,
-    /// One line.
+    /// A description in one line.
     pub about: &'static str,
-    /// What follows the name in the synopsis: `< wav.rsf ccc=stiff.rsf > data.rsf`.
+    /// The text after the name in the synopsis: `< wav.rsf ccc=stiff.rsf > data.rsf`.
     pub usage: &'static str,
     /// Long text. Paragraphs are separated by empty lines, and indented lines are kept as they are.
     pub comments: &'static str,
@@ -271,7 +276,7 @@ impl ParamKind {
 }
 
 impl Param {
-    /// Whether it is a parameter of the program, and so in its documentation.
+    /// Whether it is a parameter that the program takes, and thus in its documentation.
     pub(crate) fn is_shown(&self) -> bool {
         self.kind != ParamKind::Elsewhere
     }
@@ -342,7 +347,8 @@ pub(crate) const COMMON: &[(&str, &str)] = &[
 /// Keys that Madagascar's own library understands and that have no meaning here.
 pub(crate) const WITHOUT_EFFECT: &[&str] = &["--readwrite", "tmpdatapath"];
 
-/// Keys that Madagascar's drivers of linear operators (sfdottest, sfconjgrad) pass on to an operator, which has no use for them.
+/// Keys that Madagascar's drivers of linear operators (sfdottest, sfconjgrad) pass on to an operator, which
+/// does not need them.
 pub(crate) const OF_DRIVERS: &[&str] = &["mod", "dat", "mwt", "known", "x0", "mod0", "niter"];
 
 /// Options of every program.
@@ -354,8 +360,9 @@ pub(crate) const OPTIONS: &[(&str, &str)] = &[
 ];
 
 impl Program {
-    /// Checks the declaration itself, for the tests of a program: names are unique and differ from the options of every
-    /// program, ranges in words agree with the bounds, defaults are allowed values, every parameter has a description.
+    /// Checks the declaration itself, for the tests of a program: names are unique and differ from the
+    /// options of every program, ranges in words agree with the bounds, defaults are allowed values, and
+    /// every parameter has a description.
     pub fn verify(&self) -> Result<(), String> {
         let mut seen = std::collections::BTreeSet::new();
         let taken = [

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::file_id::file_id;
 use crate::{Error, Result};
 
-/// Buffer of standard input.
+/// The size of the buffer of standard input, in bytes.
 const BUFFER: usize = 1 << 20;
 
 /// A second handle to standard input, for reads that bypass the buffer of [`std::io::Stdin`].
@@ -22,11 +22,11 @@ pub(crate) fn stdin_reader() -> Result<BufReader<File>> {
     Ok(BufReader::with_capacity(BUFFER, file))
 }
 
-/// Standard output was closed when the process began (`>&-`).
+/// Whether standard output was closed when the process began (`>&-`).
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Before `main`, Rust's runtime opens /dev/null in place of a closed standard output, so this check runs earlier
-/// still.
+/// A function that looks at standard output. Before `main`, Rust's runtime opens /dev/null in place of a
+/// closed standard output, so this check must run even earlier.
 #[cfg(target_os = "linux")]
 #[used]
 // SAFETY: the section holds functions of this type, which the loader calls one after the other before `main`.
@@ -86,7 +86,7 @@ pub(crate) fn holds_data(reader: &mut BufReader<File>) -> Result<bool> {
     if file.is_terminal() || is_null(file) {
         return Ok(false);
     }
-    // The reader of the dataset reports the error.
+    // The code that reads the dataset reports the error.
     if file.metadata().is_ok_and(|meta| meta.is_dir()) {
         return Ok(true);
     }

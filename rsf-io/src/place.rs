@@ -1,4 +1,4 @@
-//! Where the data of an output go.
+//! The places to which the data of outputs are written.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -28,7 +28,7 @@ pub(crate) enum Layout {
 pub(crate) enum Place {
     /// After the header.
     Stream,
-    /// Into the file that the user has named.
+    /// Into the file that the user named.
     Named(PathBuf),
     /// Into the first of these files that belongs to no other header.
     Free(Names),
@@ -39,7 +39,7 @@ pub(crate) enum Place {
 pub(crate) struct Names {
     /// Data path and name, without the `@`.
     stem: PathBuf,
-    /// A hash of the header's folder, which makes the name unique.
+    /// A hash of the path of the header's folder, which makes the name unique.
     mark: String,
     /// The name without the mark is tried first.
     plain: bool,
@@ -56,8 +56,9 @@ pub(crate) struct Name {
 }
 
 impl Names {
-    /// The names: `STEM@` for a header in the current folder, `STEM.MARK@`, then numbered ones. The first is the
-    /// header's own where both lie in one folder; elsewhere headers of other folders may have taken it.
+    /// The names: `STEM@` for a header in the current folder, `STEM.MARK@`, then numbered ones. The first
+    /// belongs to the header if data and header lie in one folder; otherwise headers of other folders may
+    /// have taken it.
     pub(crate) fn tried(&self) -> impl Iterator<Item = Name> {
         let with = |end: String| {
             let mut path = self.stem.clone().into_os_string();
@@ -112,9 +113,10 @@ struct Prefix {
 }
 
 impl Places {
-    /// The place of the data of standard output. In a pipe or a terminal they follow the header; otherwise `out=` names
-    /// the data file (`out=stdout`: they follow the header); otherwise they follow the header into /dev/null, or the
-    /// data path decides. A launcher of several ranks always reads a pipe, so there `out=` comes first.
+    /// The place of the data of standard output. In a pipe or a terminal they follow the header. Otherwise
+    /// `out=` names the data file (`out=stdout`: they follow the header). Without `out=` they follow the
+    /// header into /dev/null, or the data path decides. A launcher of several ranks always reads a pipe, so
+    /// under a launcher `out=` comes first.
     pub(crate) fn of_stdout(&self, stdout: &mut File) -> Result<Place> {
         let chosen = launched().is_some() && self.out.is_some();
         if !chosen && stdout.stream_position().is_err() {
@@ -139,9 +141,10 @@ impl Places {
         }
     }
 
-    /// Names for the data of the header file `header`: data path + name + `@` when the header lies in the current
-    /// directory. Elsewhere, and where that name belongs to another header, a hash of the header's directory is added,
-    /// because `a/x.rsf` and `b/x.rsf` may share one data path, and the path is made absolute.
+    /// Names for the data of the header file `header`: data path + name + `@` if the header lies in the
+    /// current directory. Otherwise, and if that name belongs to another header, a hash of the header's
+    /// directory is added, because `a/x.rsf` and `b/x.rsf` may share one data path. For headers in other
+    /// directories the path is made absolute.
     pub(crate) fn beside(&self, header: &Path) -> Result<Names> {
         let name = header.file_name().unwrap_or(OsStr::new("data"));
         let folder = folder_of(header);
@@ -149,7 +152,8 @@ impl Places {
         let here = env::current_dir().ok();
         let (plain, stem) = (here.as_ref() == Some(&folder), self.stem(name)?);
         Ok(Names {
-            // Absolute, because a program that reads the header in its own folder would look for a relative path there.
+            // The path is absolute, because a program that reads the header in its folder would look for a
+            // relative path there.
             stem: match here.filter(|_| !plain && stem.is_relative()) {
                 Some(here) => here.join(stem.strip_prefix(".").unwrap_or(&stem)),
                 None => stem,
@@ -189,8 +193,8 @@ impl Places {
         Ok(PathBuf::from(path))
     }
 
-    /// A warning if the data path does not end in a slash: it names a folder all the same, or it is a plain prefix,
-    /// which is seldom meant.
+    /// A warning if the data path does not end in a slash: either it names a folder all the same, or it is a
+    /// plain prefix, which is seldom intended.
     pub(crate) fn remark(&self) -> Option<String> {
         let Prefix { text, source } = self.prefix().ok()?;
         let shown = text.to_string_lossy();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Another process prints the messages.
+/// Whether another process prints the messages.
 static SECOND: AtomicBool = AtomicBool::new(false);
 
 /// Sets whether another process of the same run prints the messages: this one then prints no warnings and no

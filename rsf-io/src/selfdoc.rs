@@ -1,14 +1,14 @@
-//! The documentation that a program prints about itself, made from its declaration.
+//! The documentation that a program prints, made from its declaration.
 
 use std::fmt::Write;
 
 use crate::banner::version;
 use crate::params::{COMMON, OPTIONS, Param, ParamKind, Program};
 
-/// Columns of the text.
+/// The number of columns of the text.
 const WIDTH: usize = 100;
 
-/// The whole documentation; `name` is what the program was called by.
+/// The whole documentation; `name` is the name by which the program was called.
 pub(crate) fn text(program: &Program, name: &str) -> String {
     let mut out = String::new();
     section(&mut out, "NAME", &[format!("    {name}")]);
@@ -56,7 +56,7 @@ fn section(out: &mut String, heading: &str, lines: &[String]) {
     let _ = writeln!(out, "{heading}\n{}\n", lines.join("\n"));
 }
 
-/// Whether two parameters differ in nothing but their names, so that the documentation has one entry for both.
+/// Whether two parameters differ only in their names, so that the documentation has one entry for both.
 fn alike(one: &Param, other: &Param) -> bool {
     let row = |param: &Param| {
         let default = default_of(param);
@@ -77,8 +77,8 @@ fn default_of(param: &Param) -> &'static str {
     param.default.or(param.default_text).unwrap_or_default()
 }
 
-/// The documentation of parameters that differ in name and default only: their type, each name=default and the range on the first
-/// line, and the description below.
+/// The documentation of parameters that differ only in their names: their type, each name=default and the
+/// range on the first line, and the description below.
 fn parameters(params: &[Param]) -> Vec<String> {
     let param = &params[0];
     let sign = if param.kind == ParamKind::Words { "" } else { "=" };
@@ -116,7 +116,7 @@ fn parameters(params: &[Param]) -> Vec<String> {
     lines
 }
 
-/// A first column, then wrapped text in the second.
+/// An entry of two columns: `head`, then wrapped text.
 fn entry(head: &str, doc: &str) -> Vec<String> {
     let mut lines = wrapped(doc, head.chars().count());
     if let Some(first) = lines.first_mut() {
@@ -143,7 +143,7 @@ fn wrapped(text: &str, indent: usize) -> Vec<String> {
     lines
 }
 
-/// Fills paragraphs; lines that begin with a blank are kept as they are.
+/// Fills paragraphs; lines that begin with a blank are kept unchanged.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut open = String::new();

@@ -1,8 +1,9 @@
 //! Signals that end a run: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! A program that must not end in the middle of its work holds a [`Watch`] and asks [`interrupted`] between two steps.
-//! Any other program ends at once, and so does this one at a second signal; each prints one message. The process is
-//! finally ended by the signal itself, so that the shell reports 130, 143 or 129 and ends its loops, too.
+//! A program that must not end in the middle of its work holds a [`Watch`] and calls [`interrupted`] between
+//! two steps. Any other program ends at once, and so does this one at a second signal; each prints one
+//! message. In the end the signal itself ends the process, so that the shell reports 130, 143 or 129 and ends
+//! its loops, too.
 
 use crate::launcher::launched;
 use std::fmt;
@@ -35,7 +36,7 @@ impl Signal {
             .then_some(Self(number))
     }
 
-    /// Does what the signal does without a handler: ends the process.
+    /// Ends the process as the signal does without a handler.
     pub(crate) fn end_process(self) {
         // If the signal cannot be raised, the exit code reports it.
         let _ = low_level::emulate_default_handler(self.0);
@@ -51,10 +52,10 @@ impl fmt::Display for Signal {
 /// The first signal that came during a [`Watch`]; 0 for none.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
-/// A [`Watch`] exists.
+/// Whether a [`Watch`] exists.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// While it exists, the first signal does not end the process; [`interrupted`] returns it.
+/// While a value of this type exists, the first signal does not end the process; [`interrupted`] returns it.
 #[derive(Debug)]
 #[must_use = "signals are watched only while this lives"]
 pub struct Watch(());
@@ -73,7 +74,7 @@ impl Drop for Watch {
     }
 }
 
-/// The signal that came during a [`Watch`], if one did: end the run soon, with
+/// The signal that came during a [`Watch`], if there was one. The caller must then end the run soon, with
 /// [`Error::Interrupted`](crate::Error::Interrupted). The call only loads an atomic number.
 pub fn interrupted() -> Option<Signal> {
     match CAUGHT.load(Ordering::Relaxed) {
@@ -98,12 +99,12 @@ pub(crate) fn tell_of_signals(name: &str, mute: bool) {
                 "{name}: ended by {}; what it was writing is not complete\n",
                 Signal(signal)
             );
-            // A launcher ends the others when one process ends, and says so itself.
+            // When one process ends, a launcher ends the others and reports that itself.
             if mute || launched().is_some() {
                 sentence.clear();
             }
-            // SAFETY: the handler does what handlers may do: it reads and sets atomic numbers, writes bytes that are
-            // there already, and raises the signal.
+            // SAFETY: the handler does only what handlers may do: it reads and sets atomic numbers, writes
+            // bytes that exist already, and raises the signal.
             let registered = unsafe { low_level::register(signal, move || came(signal, &sentence)) };
             // A signal whose handler cannot be registered ends the program without a message.
             let _ = registered;
@@ -111,14 +112,15 @@ pub(crate) fn tell_of_signals(name: &str, mute: bool) {
     });
 }
 
-/// The signal handler: during a [`Watch`] it notes the first signal, else it ends the process.
+/// The signal handler: during a [`Watch`] it notes the first signal, otherwise it ends the process.
 fn came(signal: i32, sentence: &str) {
     let first = WATCHED.load(Ordering::SeqCst)
         && CAUGHT
             .compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst)
             .is_ok();
     if !first {
-        // SAFETY: the bytes live as long as the handler; a closed standard error is no reason to stay.
+        // SAFETY: the bytes live as long as the handler. If standard error is closed, the process must end
+        // all the same.
         unsafe { libc::write(libc::STDERR_FILENO, sentence.as_ptr().cast(), sentence.len()) };
         Signal(signal).end_process();
     }

@@ -1,5 +1,5 @@
-//! Input and output of a program that runs as several processes: one of them reads standard input for all, and all of
-//! them write.
+//! Input and output of a program that runs as several processes: one of them reads standard input for all,
+//! and all of them write output.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, IsTerminal, Read, Seek, Write};
@@ -14,11 +14,11 @@ use crate::output::Output;
 use crate::place::Layout;
 use crate::{Error, Header, Result, TERMINATOR};
 
-/// Numbers that are swapped at a time for xdr.
+/// The number of numbers that are swapped at a time for xdr.
 const PIECE: usize = 1 << 18;
 
-/// Milliseconds without a byte after which a header with a separate data file counts as complete: if `in=` is its last
-/// line, as programs write it, and if it is not, as in a header written by hand.
+/// The milliseconds without a new byte after which a header with a separate data file counts as complete:
+/// first if `in=` is its last line, as programs write it, then if it is not, as in a header written by hand.
 const SILENCE: [i32; 2] = [300, 3000];
 
 /// Whether the bytes of a dataset received so far reach its end; `Perhaps` holds the milliseconds to wait for more.
@@ -47,7 +47,7 @@ fn end(bytes: &[u8]) -> End {
                 End::Ahead
             }
         }
-        // The history may hold in= of other files: the last one counts, and its file must exist.
+        // The history may hold in= of other files; the last one counts, and its file must exist.
         None if bytes.ends_with(b"\n") && header.path("in").is_some_and(|path| path.is_file()) => {
             let last = text
                 .trim_ascii()
@@ -61,7 +61,7 @@ fn end(bytes: &[u8]) -> End {
     }
 }
 
-/// Waits until bytes or the end can be read; `false` after `patience` milliseconds (-1: waits for ever).
+/// Waits until bytes or the end can be read; `false` after `patience` milliseconds (-1: waits forever).
 fn readable(file: &File, patience: i32) -> std::io::Result<bool> {
     let mut one = libc::pollfd {
         fd: file.as_raw_fd(),
@@ -69,7 +69,7 @@ fn readable(file: &File, patience: i32) -> std::io::Result<bool> {
         revents: 0,
     };
     loop {
-        // SAFETY: one structure, of an open file.
+        // SAFETY: the pointer is to one structure, whose file is open.
         match unsafe { libc::poll(&mut one, 1, patience) } {
             0 => return Ok(false),
             1.. => return Ok(true),
@@ -83,9 +83,10 @@ fn readable(file: &File, patience: i32) -> std::io::Result<bool> {
 }
 
 impl Job {
-    /// The bytes of the dataset on standard input, header and data, to be sent to the other processes. The dataset ends
-    /// with the stream or with the last number that the header counts. Some launchers do not pass on the end of a
-    /// stream, so a header that names its data file also ends when nothing more comes for a moment.
+    /// The bytes of the dataset on standard input, header and data, to be sent to the other processes. The
+    /// dataset ends with the stream or with the last number that the header counts. Some launchers do not
+    /// pass on the end of a stream, so a header that names its data file also counts as complete when no more
+    /// bytes come for a moment.
     ///
     /// # Errors
     /// Standard input is a terminal or cannot be read.
@@ -118,7 +119,7 @@ impl Job {
         }
     }
 
-    /// Replaces standard input by the bytes that another process has read there.
+    /// Replaces standard input with the bytes that another process has read there.
     pub fn set_stdin(&mut self, bytes: &[u8]) -> Result<()> {
         let failed = |cause| Error::os("cannot keep what came on standard input", cause);
         let mut file = self.scratch()?;
@@ -130,7 +131,7 @@ impl Job {
     }
 }
 
-/// The data file of an output that several processes write, each at its own places.
+/// The data file of an output that several processes write, each at its own positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedData {
     path: PathBuf,
@@ -138,8 +139,9 @@ pub struct SharedData {
 }
 
 impl Output {
-    /// Writes the header of an output whose floats several processes will write by [`SharedData::open`]; `None`,
-    /// without writing anything, for an output that must be written in order: a pipe, or numbers as text.
+    /// Writes the header of an output whose floats several processes will write by [`SharedData::open`].
+    /// Returns `None`, without writing anything, for an output that must be written in order: a pipe, or
+    /// numbers as text.
     pub fn share(&mut self) -> Result<Option<SharedData>> {
         let form = self.format().form;
         let path = match self.layout() {
@@ -147,7 +149,7 @@ impl Output {
             _ => return Ok(None),
         };
         self.begin_floats()?;
-        // Other processes may have another current folder.
+        // Other processes may have a different current folder.
         let path = std::path::absolute(&path).unwrap_or(path);
         Ok(Some(SharedData { path, form }))
     }
@@ -176,7 +178,8 @@ impl SharedData {
         let file = file.map_err(|e| {
             Error::os(
                 format!(
-                    "cannot write data file {} (rank 0 has made it; ranks on several hosts need a file system that all of them see, see datapath=)",
+                    "cannot write data file {} (rank 0 created it; ranks on several hosts need a file system \
+                    that all of them share, see datapath=)",
                     self.path.display()
                 ),
                 e,
@@ -215,7 +218,7 @@ impl Places {
         Ok(())
     }
 
-    /// A second handle to the file, to sync it to disk.
+    /// A second handle to the file, for syncing it to disk.
     pub fn data_file(&self) -> Option<File> {
         self.file.try_clone().ok()
     }

@@ -1,5 +1,5 @@
-//! Typed values of parameters. A value that Madagascar would guess at is an error (`nb=abc`, which is 0 there); all
-//! others are read as Madagascar does.
+//! Typed values of parameters. A value at which Madagascar would guess is an error (`nb=abc`, which is 0
+//! there); all others are read as Madagascar reads them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,7 +8,7 @@ use crate::header::{repeated, unquoted};
 use crate::number::{format_g, leading_f64, leading_int};
 use crate::params::{Param, ParamKind};
 
-/// Longest list that is taken from a command line.
+/// The longest list that is taken from a command line.
 const LONGEST_LIST: u64 = 10_000_000;
 
 /// The value of a parameter.
@@ -30,7 +30,7 @@ pub(crate) struct Parsed {
 }
 
 impl Param {
-    /// [`Param::parse`] for a numbered key, which messages then name.
+    /// As [`Param::parse`], but messages name `key`, which may have a number.
     pub(crate) fn parse_as(&self, key: &str, raw: &OsStr) -> Result<Parsed, String> {
         let named = |text: String| text.replacen(self.name, key, 1);
         let mut parsed = self.parse(raw).map_err(named)?;
@@ -174,7 +174,7 @@ impl Param {
     }
 }
 
-/// Numbers whose range can be checked.
+/// A type of numbers whose range can be checked.
 trait Into64 {
     fn into64(self) -> f64;
 }
@@ -191,7 +191,7 @@ impl Into64 for f64 {
     }
 }
 
-/// A whole number; a decimal number loses its fraction, and the flag is then true.
+/// A whole number. A decimal number loses its fraction, and the flag is then true.
 fn whole(text: &[u8]) -> Option<(i64, bool)> {
     if let (Some(value), used) = leading_int(text)
         && used == text.len()

@@ -68,10 +68,7 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
             "receiver 2 at (x, y, z) = (4700, 5000, -290) is outside of the mesh",
         ),
         ("stations=FAR", "points less than half an element away are moved"),
-        (
-            "stations=FAR outside=leave",
-            "all stations are outside of the mesh",
-        ),
+        ("stations=FAR outside=leave", "all stations are outside the mesh"),
     ] {
         desk.put("FAR", "A DB 5000 2000 0 -4000\n");
         let made = desk.sh(&format!("{RUN} cmt=CMT {words} > e.rsf"));
@@ -183,10 +180,10 @@ fn waves_are_the_same_far_from_zero() {
         ("utm=77", "utm=77: zones are 1 to 60"),
         (
             "epsg=3",
-            "epsg=3 is not a code of a projection that is known here",
+            "epsg=3 is not a code of a projection that this program knows",
         ),
         ("epsg=4326", "epsg=4326 is not a map projection"),
-        ("epsg=2225", "epsg=2225 counts in units of 0.3048"),
+        ("epsg=2225", "epsg=2225 has units of 0.3048"),
         ("utm=33", "the mesh has no ground there"),
     ] {
         let made = desk.sh(&format!(

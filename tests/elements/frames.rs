@@ -226,7 +226,7 @@ fn layers_that_a_box_cannot_have_are_sentences() {
     for (words, told) in [
         (
             "surfaces=800,0 layers=8 doubling=1 cpml=100",
-            "elements that double are slanted",
+            "doublings have slanted elements",
         ),
         (
             "surfaces=dip.rsf,0 layers=8 cpml=100",

@@ -229,7 +229,7 @@ fn degrees_speeds_and_quality_that_cannot_be_meant_are_refused() {
         ),
         (
             format!("surfaces=20000,0 layers=4 nx=4000 xmin=1000 xmax=1001 {ROCK}"),
-            "x, y and z have one unit, metres",
+            "x, y and z must all be in metres",
         ),
         (
             format!("surfaces=400,0 {place} rho=2500 vp=1e9 vs=1700"),

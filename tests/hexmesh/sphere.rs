@@ -240,7 +240,7 @@ fn what_is_no_chunk_gets_a_sentence() {
     let desk = Desk::new();
     for (words, sentence) in [
         ("", "nx= is missing"),
-        ("nx=8 width=200", "up to 120 degrees"),
+        ("nx=8 width=200", "at most 120 degrees"),
         ("nx=8 width=1,2,3", "one or two"),
         ("nx=8 bottom=7e6", "radius of the bottom"),
         ("nx=8 skip=20000", "the discontinuities of the model are at 15000"),

@@ -239,8 +239,8 @@ fn xml_of_data_centres_is_the_same() {
     let run = format!("{RUN} layers=layers.txt {GRID} utm=33");
     desk.ran(&format!("{run} cmt=CMT stations=STATIONS > a.rsf"));
     let said = desk.sh(&format!("{run} quakeml=q.xml stations=st.xml > b.rsf"));
-    let shallow =
-        "has an earthquake 150 m deep, as QuakeML's depths are metres: if these are km, write 150000";
+    let shallow = "has an earthquake at a depth of 150 m, because depths in QuakeML are in metres: if this depth is in \
+        km, write 150000";
     assert_eq!((said.code, said.err.contains(shallow)), (0, true), "{said:?}");
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     assert!(magnitude(&a) > 0.0);
@@ -349,8 +349,8 @@ fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
     for words in [
         "cmt=WRONG: its first line has the date 2026-13-",
         "The data have no origin_time",
-        "src= has no effect with cmt=, which says it",
-        "fx= has no effect with cmt=, which says it",
+        "src= has no effect with cmt=, which contains it",
+        "fx= has no effect with cmt=, which contains it",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
@@ -390,7 +390,7 @@ fn the_ground_ends_with_the_last_node() {
         desk.put("LAST", format!("S1 XX {y} {x} 0 0\n"));
         let run = desk.sh(&line);
         let told =
-            "no ground there, it reaches from 500000 to 500300 along x and from 4727000 to 4727310 along y";
+            "no ground there; it extends from 500000 to 500300 along x and from 4727000 to 4727310 along y";
         assert_eq!(
             (run.code, run.err.contains(told)),
             (code, code == 1),
@@ -489,7 +489,8 @@ fn stations_beyond_the_last_node_are_told_with_the_reach_of_the_model() {
         desk.put("OFF", format!("AAA IV {y} {x} 0 0\n"));
         let refused = desk.sh(&run);
         let told = format!(
-            "IV.AAA is at x={x}, y={y}: the model has no ground there, it reaches from 500000 to 500300 along x and from 4727000 to 4727310 along y"
+            "IV.AAA is at x={x}, y={y}: the model has no ground there; it extends from 500000 to 500300 \
+            along x and from 4727000 to 4727310 along y"
         );
         assert!(refused.code == 1 && refused.err.contains(&told), "{refused:?}");
     }

@@ -475,7 +475,7 @@ fn fine_models_that_are_no_media_are_refused() {
     desk.dataset("soft.rsf", &format!("{grid} n3=4"), &ccc);
     for (words, said) in [
         ("< ccc.rsf den=den.rsf n=0", &["n= got `0`", "2 to 100"][..]),
-        ("< ccc.rsf den=den.rsf n=50", &["n=50", "one node of n1=21"]),
+        ("< ccc.rsf den=den.rsf n=50", &["n=50", "one of n1=21 nodes"]),
         ("< ccc.rsf den=den.rsf", &["missing: n="]),
         ("< den.rsf den=den.rsf n=2", &["has 1 planes"]),
         ("< ccc.rsf den=small.rsf n=2", &["n1=21", "n1=2", "one grid"]),

@@ -247,7 +247,7 @@ fn records_that_are_gone_are_missed() {
         &["d.rsf@ does not hold what the interrupted run had written"],
     );
     desk.put("d.rsf@", &bytes[..400]);
-    refused(&go("e.rsf"), &["has 400 bytes, but the state counts on 480"]);
+    refused(&go("e.rsf"), &["has 400 bytes, but the state requires 480"]);
     std::fs::remove_file(desk.path("d.rsf@")).unwrap();
     refused(
         &go("e.rsf"),

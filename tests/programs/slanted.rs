@@ -141,7 +141,8 @@ fn contacts_of_fluids_cut_the_cells_that_they_cross() {
 #[test]
 fn horizons_in_the_first_cell_are_told() {
     let desk = Desk::new();
-    let told = "all horizons lie within 10 of z=0, the spacing along z: are their units those of the grid?";
+    let told = "all horizons lie within 10 of z=0, which is the spacing along z: check that their units are \
+    those of the grid";
     for (horizons, is_told) in [
         ("0.05,0.1", true),
         ("0,0", false),

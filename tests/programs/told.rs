@@ -193,13 +193,13 @@ sfstiffness vp=3000 vs=1000 ro=2000 n1=2000000 n2=2000000 > c.rsf
 {layers} n1=9 n2=9 n3=9 d3=10 planes=6 > c.rsf
 1 planes=6: a 3-D model has 9 planes or, with all coefficients, 21
 {layers} n1=9 n2=9 planes=6 scheme=staggered > c.rsf
-1 planes=6: scheme=staggered has 4 planes, which are all that sfvsfd2d-gpu reads
+1 planes=6: a model of scheme=staggered has 4 planes, because sfvsfd2d-gpu reads no others
 {layers} n1=9 n2=9 rho=1,2,3 > c.rsf
-1 rho= has 3 numbers, but there are 2 layers: one more than horizons= has entries
+1 rho= has 3 numbers, but there are 2 layers, one more than horizons= has entries
 {layers} n1=9 n2=9 d1=-10 > c.rsf
 1 d1=-10: the spacing must be positive; begin the axis at its smallest coordinate (o1=)
 {layers} n1=900000 n2=900000 > c.rsf
-1 the model takes ... GB, but ... GB are free: make it with fewer nodes
+1 the model needs ... GB of memory, but ... GB are free: use fewer nodes
 {layers} n1=9 n2=9 drho=-90 > c.rsf
 1 at z= ... with rho= ... : density and vp must be positive numbers
 ";
@@ -226,9 +226,9 @@ const MESHES: &str = "
 {mesh} surfaces=5000,0 layers=2 nx=1000 xmin=10 xmax=12 > x.rsf
 1 elements would be 0.002 wide and 2.5e+03 high: if x and y are degrees, give metres
 {mesh} surfaces=5000,0 layers=2 nx=1000 xmin=1000 xmax=1002 > x.rsf
-1 elements would be 0.002 wide and 2.5e+03 high: x, y and z have one unit, metres
+1 elements would be 0.002 wide and 2.5e+03 high: x, y and z must all be in metres
 {mesh} {box} cpml=50 absorb=none > x.rsf
-1 cpml= adds layers outside of sides that absorb, but absorb= has none
+1 cpml= adds layers outside the sides that absorb, but absorb= has none
 {mesh} {box} cpml=50 doubling=1 > x.rsf
 1 cpml= and doubling= are given together
 {mesh} surfaces=400,map.rsf layers=4 nx=4 xmin=0 xmax=400 cpml=50 absorb=top > x.rsf
@@ -273,13 +273,13 @@ const TABLES: &str = "
 {layers} layers=few > out.rsf
 1 layers=few: line 1 is `0 2000 1000`: it has 3 numbers; rows have 4 or 6: depth vp vs rho [qp qs]
 {layers} layers=stiff > out.rsf
-1 layers=stiff: line 3 is `50 3000 2800 2200`: no rock is like that: vp and the density are above 0, and vs from 0 (a fluid) to 0.866 of vp
+1 layers=stiff: line 3 is `50 3000 2800 2200`: no rock has these properties: vp and the density must be above 0, and vs must be from 0 (a fluid) to 0.866 of vp
 {layers} layers=flat > out.rsf
-1 layers=flat: line 3 is `0 3000 1700 2200`: its depth is not below that of the layer before: rows go from the top down
+1 layers=flat: line 3 is `0 3000 1700 2200`: its depth is not below that of the previous layer: rows must go from the top down
 {layers} layers=wide > out.rsf
 1 layers=wide: line 2 has 5 numbers, but the heading names 4 columns
 {layers} layers=lossy > out.rsf
-1 layers=lossy: line 2 is `10 2000 1000 2000`: all rows have Qp and Qs, or none: write 0 where nothing is lost
+1 layers=lossy: line 2 is `10 2000 1000 2000`: either all rows have Qp and Qs, or none: write 0 where there is no attenuation
 {stations} stations=short > out.rsf
 1 stations=short: line 2 is `ST2 XX 42.0`: the longitude is missing
 {stations} stations=name > out.rsf

@@ -141,14 +141,14 @@ fn what_is_not_there_any_more_is_told() {
     data.set_len(19).unwrap();
     told(
         &format!("{rest} n1=10 > a.rsf"),
-        "of the interrupted run has 19 bytes, but the state counts on 20",
+        "of the interrupted run has 19 bytes, but the state requires 20",
     );
     fs::remove_file(scratch.file("a.rsf@")).unwrap();
     told(&format!("{rest} n1=10 > b.rsf"), "cannot read data file");
     // The old file is replaced by an empty one.
     told(
         &format!("{rest} n1=10 > a.rsf"),
-        "has 0 bytes, but the state counts on 20",
+        "has 0 bytes, but the state requires 20",
     );
 }
 
@@ -185,7 +185,7 @@ fn what_went_into_a_pipe_is_gone() {
     );
     told(
         &format!("{rest} n1=10 > b.rsf"),
-        "has written its 5 elements to /dev/null: they are gone",
+        "wrote its 5 elements to /dev/null: they are gone",
     );
     succeeded(&scratch.shell(&format!("{rest} n1=10 > /dev/null")));
     // Nothing was written yet, so nothing can be lost.

@@ -91,8 +91,8 @@ fn headers_of_another_folder_have_their_own_numbers() {
     let run = scratch.shell("cd b; probe < ../a/m.rsf > read.rsf");
     let said = crate::support::err(&run);
     assert!(
-        said.contains("./m.rsf@ is there and so is ")
-            && said.contains("/a/m.rsf@, and neither")
+        said.contains("./m.rsf@ and ")
+            && said.contains("/a/m.rsf@ both exist, and neither")
             && said.contains("the first is read. Rename one"),
         "{said}"
     );
@@ -163,7 +163,7 @@ fn what_is_no_dataset_is_called_by_its_name() {
     };
     says(
         "cat x.rsf@ | probe > y.rsf",
-        "standard input: has no RSF header but numbers (as native_float they begin with 0, 1, 2)",
+        "standard input: contains numbers (as native_float they begin with 0, 1, 2) without an RSF header",
     );
     says(
         "probe < x.rsf@ > y.rsf",

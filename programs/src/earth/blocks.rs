@@ -1,4 +1,5 @@
-//! Reads files of sources in the form of SPECFEM3D: blocks of lines, each with a keyword, a colon and a number.
+//! Reads files of sources in the format of SPECFEM3D: blocks of lines, each with a keyword, a colon and a
+//! number.
 
 use anyhow::{Context, Result, bail};
 
@@ -7,17 +8,17 @@ use anyhow::{Context, Result, bail};
 pub struct Block<const N: usize> {
     /// One number per keyword, in the order of the keywords.
     pub values: [f64; N],
-    /// The index of each keyword's spelling in the file.
+    /// The index of the spelling of each keyword that the file uses.
     pub spellings: [usize; N],
-    /// The file of the source's time function, where a line names one.
+    /// The file of the source's time function, if a line names one.
     pub history: Option<String>,
 }
 
-/// Reads the blocks of a text: every keyword once in each, in any order; `words` lists the spellings of each. The first
-/// line of a source and lines with other keywords are skipped.
+/// Reads blocks from text. Each block has every keyword once, in any order; `words` lists the spellings of
+/// each keyword. The first line of a source and lines with other keywords are skipped.
 ///
 /// # Errors
-/// A keyword that is missing or has no number; `kind` names the file.
+/// A keyword that is missing or has no number; `kind` is the kind of file in messages.
 pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Result<Vec<Block<N>>> {
     let mut blocks: Vec<Block<N>> = Vec::new();
     let mut found: [Option<(f64, usize)>; N] = [None; N];

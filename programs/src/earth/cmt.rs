@@ -1,10 +1,10 @@
-//! Earthquakes in CMTSOLUTION files, the form of SPECFEM3D and of Harvard's catalogue.
+//! Earthquakes in CMTSOLUTION files, the format of SPECFEM3D and of Harvard's catalogue.
 
 use anyhow::{Result, bail};
 
 use super::blocks::{self, Block};
 
-/// From dyne cm to N m.
+/// The factor from dyne cm to N m.
 const DYNE_CM: f64 = 1e-7;
 
 /// The moment tensor or the force of a source.
@@ -38,7 +38,7 @@ pub struct Event {
     pub shift: f64,
     /// Its source time function.
     pub source_time: SourceTime,
-    /// True where the file says `latorUTM:`, as the Cartesian version of SPECFEM3D does.
+    /// True if the file has `latorUTM:`, as in the Cartesian version of SPECFEM3D.
     pub is_local: bool,
     /// Degrees, or y of a local mesh.
     pub latitude: f64,
@@ -52,7 +52,7 @@ pub struct Event {
     pub history: Option<String>,
 }
 
-/// The keywords of a file; the Cartesian version of SPECFEM3D has others for the position.
+/// The keywords of a file; the Cartesian version of SPECFEM3D has different ones for the position.
 const WORDS: [&[&str]; 11] = [
     &["time shift"],
     &["half duration"],
@@ -67,7 +67,7 @@ const WORDS: [&[&str]; 11] = [
     &["Mtp"],
 ];
 
-/// Reads the events of a text.
+/// Reads events from text.
 ///
 /// # Errors
 /// A keyword that is missing or has no number, or a file of forces.
@@ -114,19 +114,20 @@ pub fn scalar_moment([rr, tt, pp, rt, rp, tp]: [f64; 6]) -> f64 {
     ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt()
 }
 
-/// Units of magnitude by which the moment of an event and the magnitudes of its first line may differ: a moment in N m and not in
-/// dyne cm differs by 4.7.
+/// The largest difference allowed between the magnitude of an event's moment and the magnitudes of its first
+/// line. A moment in N m instead of dyne cm differs by 4.7.
 const SIZES: f64 = 3.0;
 
-/// A warning if the moments of a file are far from the magnitudes of its first line; none for positions in metres,
-/// where the magnitudes are mostly made up.
+/// A warning if the moments of a file are far from the magnitudes of its first line. There is none for
+/// positions in metres, because there the magnitudes are usually invented.
 pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let first = text.lines().next().filter(|line| date(line).is_some())?;
     let event = events.first().filter(|event| !event.is_local)?;
     let Mechanism::Moment(tensor) = event.mechanism else {
         return None;
     };
-    // After the date, whose year may touch the name of the catalogue, follow latitude, longitude, depth, mb and Ms.
+    // After the date, whose year may touch the name of the catalogue, come latitude, longitude, depth, mb and
+    // Ms.
     let words = first.split_whitespace();
     let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
     let date = if numbers.first()? > &1000.0 { 6 } else { 5 };
@@ -137,7 +138,8 @@ pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let is_far = told > 0.0 && told < 10.0 && (size - told).abs() > SIZES;
     is_far.then(|| {
         format!(
-            "the first source has a moment of {moment:.3e} N m, magnitude {size:.1}, but its first line says {told}: moments are in dyne cm, of which 1e7 are 1 N m"
+            "the first source has a moment of {moment:.3e} N m, magnitude {size:.1}, but its first line says \
+            {told}: moments must be in dyne cm, and 1 N m is 1e7 dyne cm"
         )
     })
 }
@@ -163,7 +165,7 @@ fn date(line: &str) -> Option<([u32; 5], f64)> {
 fn event(block: Block<11>) -> Result<Event> {
     let [shift, half, latitude, longitude, depth, moments @ ..] = block.values;
     if half < 0.0 {
-        bail!("`half duration:` is {half}; it is zero or more seconds");
+        bail!("`half duration:` is {half}; it must be zero or more seconds");
     }
     Ok(Event {
         shift,
@@ -234,7 +236,7 @@ Mtp:      -2.480000D+27
             panic!("{event:?}")
         };
         assert!((tensor[3] + 2.503e21).abs() < 1e6 && (tensor[5] + 2.48e20).abs() < 1e6);
-        // Moment and magnitude as the catalogue has them: 2.63e28 dyne cm, Mw 8.2.
+        // The moment and magnitude of the catalogue: 2.63e28 dyne cm, Mw 8.2.
         let [rr, tt, pp, rt, rp, tp] = tensor;
         let moment = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
         assert!((moment / 2.63e21 - 1.0).abs() < 0.01, "{moment}");
@@ -262,7 +264,7 @@ Mtp:      -2.480000D+27
         assert_eq!(told(LOCAL), None);
     }
 
-    /// An event of the Cartesian version of SPECFEM3D, with a time function of its own.
+    /// An event of the Cartesian version of SPECFEM3D, with its own time function.
     const LOCAL: &str = "\
 PDE  1999 01 01 00 00 00.00  750 500 -700 1.0 1.0 test
 event name:       test

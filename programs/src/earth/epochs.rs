@@ -1,4 +1,4 @@
-//! Stations in StationXML, with the epochs in which they stood at their places.
+//! Stations in StationXML, with the epochs during which they were at their positions.
 
 use anyhow::{Result, bail};
 use roxmltree::Node;
@@ -10,16 +10,17 @@ use super::xml::{children, is, number, parsed, seconds, text};
 /// The stations of a file.
 #[derive(Debug)]
 pub struct Found {
-    /// One for every location code of a station, in the order of the file.
+    /// One entry for every location code of a station, in the order of the file.
     pub stations: Vec<Station>,
-    /// Names of those that stood at several places, of which the time alone tells the right one.
+    /// Names of stations that had several positions, of which only the time determines the right one.
     moved: Vec<String>,
-    /// Names of those without an epoch at the time that was asked for.
+    /// Names of stations without an epoch at the requested time.
     outside: Vec<String>,
 }
 
 impl Found {
-    /// Warns of stations whose place is not certain; `what` names the file, `timed` says whether sources have a time.
+    /// Warns of stations whose position is not certain; `what` names the file, and `timed` is true if the
+    /// sources have a time.
     pub fn tell(&self, job: &Job, what: &str, timed: bool) {
         let told = |names: &[String]| match names {
             [one] => format!("{what}: {one}"),
@@ -28,7 +29,8 @@ impl Found {
         };
         if !timed && !self.moved.is_empty() {
             job.warn(&format!(
-                "{} stood at different places in several epochs, and no time of a source (cmt=, quakeml=) tells which one counts: the latest epoch is taken",
+                "{} had different positions in several epochs, and there is no time of a source (cmt=, \
+                quakeml=) to choose one: the latest epoch is taken",
                 told(&self.moved)
             ));
         }
@@ -41,7 +43,7 @@ impl Found {
     }
 }
 
-/// A station at one place, with the beginning and the end of the epoch in seconds since 1970.
+/// A station at one position, with the beginning and the end of the epoch in seconds since 1970.
 struct Stay {
     station: Station,
     epoch: [f64; 2],
@@ -53,23 +55,24 @@ impl Stay {
         when.is_some_and(|when| (self.epoch[0]..=self.epoch[1]).contains(&when))
     }
 
-    /// Orders stays by preference: those of the time first, then those that end latest, then those that begin latest.
+    /// Whether this stay is preferred to `other`: stays that contain the time come first, then those that end
+    /// latest, then those that begin latest.
     fn before(&self, other: &Self, when: Option<f64>) -> bool {
         let rank = |stay: &Self| (stay.holds(when), stay.epoch[1], stay.epoch[0]);
         rank(self) > rank(other)
     }
 }
 
-/// Reads the stations of a StationXML file: one for every location code among a station's channels, with the place and
-/// depth of the first channel there in the epoch that contains the time `when` (seconds since 1970), or else in the
-/// latest; a station without channels counts as one at the ground.
+/// Reads the stations of a StationXML file: one for every location code among a station's channels, with the
+/// position and depth of the first channel with that code in the epoch that contains the time `when` (seconds
+/// since 1970), or else in the latest epoch. A station without channels counts as one on the ground.
 ///
 /// # Errors
 /// Text that is not StationXML, or a station without a position.
 pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<Found> {
     let document = parsed(text_of_file)?;
-    // The stays of each name: one list for every element of a station, because two elements whose epochs overlap may be
-    // two stations of one name, which the caller reports.
+    // The stays of each name. There is one list for every element of a station, because two elements whose
+    // epochs overlap may be two stations with the same name, which the caller reports.
     let mut all: Vec<(String, Vec<Vec<Stay>>)> = Vec::new();
     for network in document.descendants().filter(|n| is(n, "Network")) {
         let of = network.attribute("code").unwrap_or_default();
@@ -118,7 +121,7 @@ pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<Found> {
     Ok(found)
 }
 
-/// Whether a later epoch has another place than an earlier one.
+/// Whether the position in a later epoch differs from that in an earlier one.
 fn has_moved(lists: &[Vec<Stay>]) -> bool {
     let all = || lists.iter().flatten();
     all().any(|a| all().any(|b| a.epoch[1] <= b.epoch[0] && a.station != b.station))
@@ -130,7 +133,7 @@ fn best(list: Vec<Stay>, when: Option<f64>) -> Option<Stay> {
         .reduce(|a, b| if b.before(&a, when) { b } else { a })
 }
 
-/// The stays of an element of a station: those of its channels, or one of its own.
+/// The stays of the element of a station: those of its channels or, without channels, its own.
 fn stays(network: &str, station: Node) -> Result<Vec<Stay>> {
     let code = format!("{network}.{}", station.attribute("code").unwrap_or_default());
     let mut channels: Vec<Node> = children(station, "Channel").collect();
@@ -167,7 +170,7 @@ fn stays(network: &str, station: Node) -> Result<Vec<Stay>> {
     channels.into_iter().map(stay).collect()
 }
 
-/// Beginning and end of the epoch of an element; infinite where it gives none.
+/// The beginning and the end of the epoch of an element; infinite where it gives none.
 fn epoch(node: Node) -> [f64; 2] {
     let time = |key: &str| {
         let word = node.attribute(key)?.trim();
@@ -242,7 +245,7 @@ mod tests {
         for text in [&same, &together] {
             assert_eq!(latitudes(text, ""), (vec![42.70], 0, 0));
         }
-        // Two stations of one name at one time are for the caller to report.
+        // Two stations with one name at one time are reported by the caller.
         let twice = station(&channel(42.70, NEW), "") + &station(&channel(42.71, NEW), "");
         assert_eq!(
             latitudes(&twice, "2026-03-04T05:06:07Z"),

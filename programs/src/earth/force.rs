@@ -1,4 +1,4 @@
-//! Point forces in FORCESOLUTION files, the form of SPECFEM3D.
+//! Point forces in FORCESOLUTION files, the format of SPECFEM3D.
 
 use anyhow::{Result, bail};
 
@@ -19,7 +19,7 @@ const WORDS: [&[&str]; 10] = [
     &["component dir vect source Z_UP"],
 ];
 
-/// Reads the forces of a text.
+/// Reads forces from text.
 ///
 /// # Errors
 /// A keyword that is missing or has no number, an unknown time function, a force without direction, or a file of
@@ -51,11 +51,13 @@ fn event(block: Block<10>) -> Result<Event> {
         4.0 if span > 0.0 => SourceTime::Impact(span),
         0.0 | 1.0 | 2.0 | 3.0 | 4.0 => {
             bail!(
-                "`hdurorf0:` is {span}; a half duration is zero or more seconds, a period (s) or a frequency (Hz) is above zero"
+                "`hdurorf0:` is {span}; a half duration must be zero or more seconds, and a period (s) or a \
+                frequency (Hz) must be above zero"
             )
         }
         _ => bail!(
-            "`source time function:` is {kind}; 0 (Gaussian), 1 (Ricker), 2 (step), 3 (sine) and 4 (Gaussian of Meschede et al. 2011) are known: write one of them, and give other histories by series="
+            "`source time function:` is {kind}; 0 (Gaussian), 1 (Ricker), 2 (step), 3 (sine) and 4 (Gaussian \
+            of Meschede et al. 2011) are known: write one of them, or give another time function by series="
         ),
     };
     let length = direction.iter().map(|c| c * c).sum::<f64>().sqrt();
@@ -103,7 +105,7 @@ component dir vect source Z_UP:  -4.d0
             panic!("{event:?}")
         };
         assert!((east / 6e14 - 1.0).abs() < 1e-12 && north == 0.0 && (up / -8e14 - 1.0).abs() < 1e-12);
-        // A position is on a globe only if both words say so.
+        // A position is on a globe only if both keywords are those of a globe.
         let half = PUSH.replace("latorUTM", "latitude");
         for (text, is_local) in [
             (half.clone(), true),

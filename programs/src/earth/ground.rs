@@ -13,7 +13,7 @@ use super::{Projection, cmt, epochs, force, read_text, stations, xml};
 /// The parameters that name files of sources.
 pub const SOURCES: [&str; 3] = ["cmt", "force", "quakeml"];
 
-/// What latitude, longitude and depth mean.
+/// The meaning of latitude, longitude and depth.
 #[derive(Clone, Copy, Debug)]
 pub enum Ground {
     /// Degrees on a globe of this radius, in geocentric axes.
@@ -23,19 +23,19 @@ pub enum Ground {
         /// True if latitudes in files are geographic.
         geographic: bool,
     },
-    /// y and x of a mesh whose z axis points downwards from the surface, x to the east and y to the north; with utm= or
-    /// epsg= degrees, which the projection turns into metres.
+    /// y and x of a mesh with x to the east, y to the north and z downwards from the surface; with utm= or
+    /// epsg=, degrees that the projection converts to metres.
     Box,
 }
 
-/// z of the top of a mesh (m) at places x, y; `None` outside of the mesh.
+/// A function that gives z of the top of a mesh (m) at positions x, y; `None` outside the mesh.
 type Tops<'a> = dyn Fn(&[[f64; 2]]) -> Vec<Option<f64>> + 'a;
 
 /// The top and the extent of a mesh in a box.
 pub struct Terrain<'a> {
     /// Its name in messages.
     pub what: &'a str,
-    /// z of the top of the mesh (m) at places x, y; `None` outside of the mesh.
+    /// Gives z of the top of the mesh (m) at positions x, y; `None` outside the mesh.
     pub tops: &'a Tops<'a>,
     /// The lowest and the highest x, and y, of the mesh, m.
     pub reach: [[f64; 2]; 2],
@@ -90,10 +90,10 @@ pub struct Sites {
     pub codes: Vec<String>,
 }
 
-/// Takes the name and position of a point; returns its new position, or `None` to drop it.
+/// A function that takes the name and position of a point and returns its new position, or `None` to drop it.
 type Settled<'a> = dyn FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>> + 'a;
 
-/// Keeps those entries of `list` for which `stays` is true.
+/// Keeps the entries of `list` for which `stays` is true.
 fn only<T>(list: &mut Vec<T>, stays: &[bool]) {
     let mut stays = stays.iter();
     list.retain(|_| stays.next() == Some(&true));
@@ -102,7 +102,7 @@ fn only<T>(list: &mut Vec<T>, stays: &[bool]) {
 /// Moves points, which messages call `what`, and returns which of them stay.
 ///
 /// # Errors
-/// Errors of `settle`, or no point that stays.
+/// Errors of `settle`, or no point is left.
 fn settled(
     what: &str,
     (points, names): (&mut [[f64; 3]], &[String]),
@@ -115,16 +115,16 @@ fn settled(
     });
     let stays: Vec<bool> = each.collect::<Result<_>>()?;
     if !stays.contains(&true) {
-        bail!("{}: all {what} are outside of the mesh", names[0]);
+        bail!("{}: all {what} are outside the mesh", names[0]);
     }
     Ok(stays)
 }
 
 impl Quakes {
-    /// Moves sources by `settle`, which may drop some of them, but not all.
+    /// Moves sources with `settle`, which may drop some of them, but not all.
     ///
     /// # Errors
-    /// Errors of `settle`, or no source that is left.
+    /// Errors of `settle`, or no source is left.
     pub fn settle(
         &mut self,
         mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
@@ -141,10 +141,10 @@ impl Quakes {
 }
 
 impl Sites {
-    /// Moves stations by `settle`, which may drop some of them, but not all.
+    /// Moves stations with `settle`, which may drop some of them, but not all.
     ///
     /// # Errors
-    /// Errors of `settle`, or no station that is left.
+    /// Errors of `settle`, or no station is left.
     pub fn settle(
         &mut self,
         mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
@@ -166,8 +166,8 @@ const LOCAL: Frame = Frame {
 };
 
 impl Ground {
-    /// The ground of a mesh, a globe if radius= or the mesh's header (`radius`) gives a radius; radius= takes
-    /// precedence.
+    /// The ground of a mesh: a globe if radius= or the mesh's header (`radius`) gives a radius, where radius=
+    /// takes precedence; otherwise a box.
     ///
     /// # Errors
     /// A radius that is not positive.
@@ -176,7 +176,7 @@ impl Ground {
             return Ok(Self::Box);
         };
         if !(radius > 0.0 && radius.is_finite()) {
-            bail!("radius={radius}: the surface of a globe has a positive radius in m");
+            bail!("radius={radius}: the radius of a globe's surface must be a positive number in m");
         }
         Ok(Self::Globe {
             radius,
@@ -184,7 +184,8 @@ impl Ground {
         })
     }
 
-    /// The points and their axes. In a box depths count from the top of the mesh above the point, with depth=z from z = 0.
+    /// The points and their axes. In a box, depths are measured from the top of the mesh above the point or,
+    /// with depth=z, from z = 0.
     fn place(self, job: &Job, places: &[Place], terrain: &Terrain) -> Result<Vec<([f64; 3], Frame)>> {
         let Self::Globe { radius, geographic } = self else {
             let over = match Projection::of(job)? {
@@ -197,10 +198,13 @@ impl Ground {
             return in_box(places, over?, terrain, job.choice("depth")? == "ground");
         };
         if let Some(word) = ["utm", "epsg"].into_iter().find(|word| job.given(word)) {
-            bail!("{word}= is for meshes in metres of a map, but this one is of the Earth: leave it out");
+            bail!(
+                "{word}= is for meshes in metres of a map projection, but this mesh is of the Earth: leave \
+            it out"
+            );
         }
         if job.given("depth") {
-            job.warn("depth= has no effect on a globe: depths count from its surface");
+            job.warn("depth= has no effect on a globe: depths are measured from its surface");
         }
         let place = |place: &Place| {
             let Place {
@@ -229,7 +233,7 @@ impl Ground {
     /// The sources of cmt=, force= or quakeml=, if one is given.
     ///
     /// # Errors
-    /// A file that cannot be read, or an event outside of the globe or box.
+    /// A file that cannot be read, or an event outside the globe or box.
     pub fn quakes(self, job: &Job, terrain: &Terrain) -> Result<Option<Quakes>> {
         let Some((word, name, text)) = listed(job)? else {
             return Ok(None);
@@ -245,7 +249,8 @@ impl Ground {
             let shallow = |event: &&cmt::Event| event.depth > 0.0 && event.depth < SHALLOW;
             if let Some(event) = events.iter().find(shallow) {
                 job.warn(&format!(
-                    "quakeml={name} has an earthquake {} m deep, as QuakeML's depths are metres: if these are km, write {}",
+                    "quakeml={name} has an earthquake at a depth of {} m, because depths in QuakeML are in \
+                    metres: if this depth is in km, write {}",
                     event.depth,
                     event.depth * 1e3
                 ));
@@ -305,12 +310,13 @@ impl Ground {
         Ok(())
     }
 
-    /// Warns of places in a box without a projection that look like degrees, which are taken as metres there.
+    /// Warns of positions in a box without a projection that look like degrees, because they are taken as
+    /// metres.
     fn tell_degrees(self, job: &Job, places: &[Place]) {
         if !matches!(self, Self::Box) || job.given("utm") || job.given("epsg") {
             return;
         }
-        // Coordinates in metres are mostly whole numbers, and few boxes are that small.
+        // Coordinates in metres are usually whole numbers, and few boxes are that small.
         let odd = |x: f64| x.fract() != 0.0;
         let mut like_degrees = places.iter().filter(|place| {
             place.latitude.abs() <= 90.0
@@ -328,7 +334,7 @@ impl Ground {
     /// The receivers of stations=, if it is given.
     ///
     /// # Errors
-    /// A file that cannot be read, or a station outside of the globe or box.
+    /// A file that cannot be read, or a station outside the globe or box.
     pub fn sites(self, job: &Job, terrain: &Terrain) -> Result<Option<Sites>> {
         let Some(name) = job.text("stations")? else {
             return Ok(None);
@@ -344,8 +350,8 @@ impl Ground {
         } else {
             stations::read(&text).with_context(|| what.clone())?
         };
-        // The ground of a globe is its surface, without mountains. Elevations matter for depths from z = 0, not from
-        // the ground.
+        // The ground of a globe is its surface, without mountains. Elevations matter for depths that are
+        // measured from z = 0, not for those from the ground.
         let heights = matches!(self, Self::Box) && job.choice("depth")? == "z";
         let place = |station: &stations::Station| Place {
             what: format!("stations={name}: {}", station.name),
@@ -359,7 +365,8 @@ impl Ground {
         let mut seen = HashSet::new();
         if let Some(twice) = stations.iter().find(|station| !seen.insert(&station.name)) {
             job.warn(&format!(
-                "stations={name} has {} more than once: the traces of both have this name, so take one out or give it another name",
+                "stations={name} has {} more than once: the traces of both would have this name, so remove \
+                one or rename it",
                 twice.name
             ));
         }
@@ -372,7 +379,7 @@ impl Ground {
     }
 }
 
-/// Points of a box at x and y, whose depths count from its top or from z = 0.
+/// Points of a box at x and y, whose depths are measured from its top or from z = 0.
 fn in_box(
     places: &[Place],
     over: Vec<[f64; 2]>,
@@ -385,13 +392,16 @@ fn in_box(
     };
     let placed = places.iter().zip(over).zip(tops).map(|((place, [x, y]), top)| {
         let Some(top) = top else {
-            // Rounded to centimetres, because projections give fifteen digits.
+            // Coordinates are rounded to centimetres, because projections give fifteen digits.
             let short = |x: f64| (x * 100.0).round() / 100.0;
             let [[x0, x1], [y0, y1]] = terrain.reach.map(|ends| ends.map(short));
             let [x, y] = [x, y].map(short);
             bail!(
-                "{} is at x={x}, y={y}: the {} has no ground there, it reaches from {x0} to {x1} along x and from {y0} to {y1} along y. Places are x and y in metres, or degrees with utm= or epsg=; with depth=z depths count from z=0",
-                place.what, terrain.what
+                "{} is at x={x}, y={y}: the {} has no ground there; it extends from {x0} to {x1} along x and \
+                from {y0} to {y1} along y. Positions are x and y in metres, or degrees with utm= or epsg=; \
+                with depth=z, depths are measured from z=0",
+                place.what,
+                terrain.what
             );
         };
         Ok(([x, y, top + place.depth], LOCAL))
@@ -399,7 +409,7 @@ fn in_box(
     placed.collect()
 }
 
-/// Refuses two parameters that give the sources, or the receivers.
+/// Refuses two parameters that both give the sources, or the receivers.
 ///
 /// # Errors
 /// Two of cmt=, force=, quakeml= and sou=, or stations= and rec=.
@@ -414,5 +424,5 @@ pub fn refuse_pairs(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Depths less than this are more likely km than m: the deepest earthquakes lie at about 700 km.
+/// Depths below this number are more likely in km than in m: the deepest earthquakes lie at about 700 km.
 const SHALLOW: f64 = 700.0;

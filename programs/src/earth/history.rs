@@ -1,5 +1,5 @@
-//! Source time functions in files of their own, in the form of SPECFEM3D: one number per line and time step; lines
-//! that begin with # or ! are remarks.
+//! Source time functions in separate files, in the format of SPECFEM3D: each line holds the number of one
+//! time step, and lines that begin with # or ! are comments.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use super::read_text;
 
-/// Reads the file that `list`, a file of sources, names: from the folder of the run, else from that of the list.
+/// Reads the file that `list`, a file of sources, names, from the folder of the run or else from that of the
+/// list.
 ///
 /// # Errors
 /// A file that is in neither place, or a line without a number.
@@ -17,7 +18,8 @@ pub fn read(list: &str, named: &str) -> Result<Vec<f32>> {
     let places = [Path::new(named).to_path_buf(), own.join(named), own.join(last)];
     let Some(place) = places.iter().find(|place| place.is_file()) else {
         bail!(
-            "{list} names {named} as the file of a time function, which is neither there nor next to {list}: put it there, or give the history by stf= or series="
+            "{list} names {named} as the file of a time function, which exists neither under that path nor \
+            next to {list}: put it there, or give the time function by stf= or series="
         );
     };
     let text = read_text(place).with_context(|| format!("cannot read {}", place.display()))?;
@@ -32,7 +34,7 @@ fn samples(text: &str) -> Result<Vec<f32>> {
         let value = word.replace(['d', 'D'], "e").parse().ok();
         value
             .filter(|v: &f32| v.is_finite())
-            .with_context(|| format!("line {number} is `{line}`; each line has the number of one step"))
+            .with_context(|| format!("line {number} is `{line}`; each line must have the number of one step"))
     };
     rows.map(sample).collect()
 }

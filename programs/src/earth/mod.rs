@@ -1,4 +1,5 @@
-//! The Earth in files: models of its radius, earthquakes, forces and stations. Formulas are those of `kernels::earth`.
+//! Files about the Earth: models that depend on the radius, earthquakes, forces and stations. Formulas are
+//! those of `kernels::earth`.
 
 mod blocks;
 mod cmt;
@@ -32,5 +33,5 @@ pub use table::{Rock, Table};
 fn read_text(path: impl AsRef<Path>) -> Result<String> {
     String::from_utf8(fs::read(path)?)
         .ok()
-        .context("it is not text in UTF-8 but binary, or text in another encoding")
+        .context("it is not UTF-8 text but binary, or text in another encoding")
 }

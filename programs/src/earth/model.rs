@@ -1,19 +1,19 @@
-//! Models that depend on the radius alone: PREM by name, others from text.
+//! Models that depend on the radius alone: PREM by its name, and others from text.
 
 use anyhow::{Context, Result, bail};
 
 use super::read_text;
 use kernels::earth::{Layer, Matter, Profile, Radial};
 
-/// Least thickness of a layer, m; a thinner one is a mistake.
+/// The least thickness of a layer, m; a thinner one is considered a mistake.
 const THINNEST: f64 = 1.0;
 
 /// The model that a word names: `prem`, `prem-ti` (transversely isotropic), or a file.
 ///
-/// A file has rows of radius (m, ascending from the centre), density (kg/m3), P and S velocity (m/s); then, optionally,
-/// the quality factors of bulk and shear modulus; then, optionally, horizontal P and S velocity and eta, which is the
-/// order of a Mineos deck. A radius in two rows is a discontinuity. Lines that begin with # and the first three lines
-/// of a deck are skipped.
+/// A file has rows of radius (m, ascending from the centre), density (kg/m3), P and S velocity (m/s); then,
+/// optionally, the quality factors of bulk and shear modulus; then, optionally, horizontal P and S velocity
+/// and eta. This is the order of a Mineos deck. Two rows with the same radius are a discontinuity. Lines that
+/// begin with # and the first three lines of a deck are skipped.
 ///
 /// # Errors
 /// A file that cannot be read, or a row with impossible properties.
@@ -29,7 +29,7 @@ pub fn open(word: &str) -> Result<Radial> {
     }
 }
 
-/// The model of a text.
+/// Reads a model from text.
 fn read(text: &str) -> Result<Radial> {
     let lines = text.lines().enumerate().map(|(k, line)| (k + 1, line.trim()));
     let mut rows: Vec<(f64, Matter)> = Vec::new();
@@ -92,7 +92,9 @@ fn matter(row: &[f64], number: usize) -> Result<(f64, Matter)> {
         row[0] >= 0.0 && density > 0.0 && vpv > 0.0 && vph > 0.0 && vsv >= 0.0 && vsh >= 0.0 && eta > 0.0;
     if !sound || !solid || (vsv == 0.0) != (vsh == 0.0) || row[..4].iter().any(|v| !v.is_finite()) {
         bail!(
-            "line {number} has radius {} m, rho {density}, P speeds {vpv} and {vph}, S speeds {vsv} and {vsh}, eta {eta}: no matter is like that; units are m, kg/m3 and m/s, and S is below 0.866 of P",
+            "line {number} has radius {} m, rho {density}, P speeds {vpv} and {vph}, S speeds {vsv} and \
+            {vsh}, eta {eta}: no matter has such properties; units are m, kg/m3 and m/s, and S speeds must \
+            be below 0.866 of P speeds",
             row[0]
         );
     }
@@ -106,7 +108,8 @@ fn layers(rows: &[(f64, Matter)]) -> Result<Radial> {
         let (bottom, top) = (rows[0].0, rows[rows.len() - 1].0);
         if top - bottom < THINNEST {
             bail!(
-                "the layer at the radius {bottom} m is {} m thick: a discontinuity is two rows of one radius",
+                "the layer at the radius {bottom} m is {} m thick: a discontinuity is two rows with the same \
+                radius",
                 top - bottom
             );
         }
@@ -115,7 +118,8 @@ fn layers(rows: &[(f64, Matter)]) -> Result<Radial> {
             .any(|row| (row.1.vsv == 0.0) != (rows[0].1.vsv == 0.0))
         {
             bail!(
-                "between {bottom} and {top} m solid rows follow fluid ones: there must be a discontinuity, two rows of one radius"
+                "between {bottom} and {top} m solid rows follow fluid ones: there must be a discontinuity, \
+                which is two rows with the same radius"
             );
         }
         found.push(Layer {
@@ -124,8 +128,9 @@ fn layers(rows: &[(f64, Matter)]) -> Result<Radial> {
             profile: Profile::Table(rows.to_vec()),
         });
     }
-    Radial::new(found)
-        .context("it has no two rows; give at least the centre (or the deepest radius) and the surface")
+    Radial::new(found).context(
+        "it has fewer than two rows; give at least the centre (or the deepest radius) and the surface",
+    )
 }
 
 #[cfg(test)]
@@ -148,7 +153,7 @@ mod tests {
     #[test]
     fn what_is_no_model_gets_a_sentence() {
         for (text, word) in [
-            ("", "no two rows"),
+            ("", "fewer than two rows"),
             ("0 5000 9000 5000\n", "thick"),
             ("0 5000 9000 5000\n100 5000 9000\n", "3 numbers"),
             (

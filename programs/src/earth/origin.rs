@@ -17,8 +17,8 @@ pub(super) fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>
     Ok(None)
 }
 
-/// The origin time of the first event of cmt= or quakeml=, for the header of the data, and the seconds after it at
-/// which time is 0: the earliest of all centroid times.
+/// The origin time of the first event of cmt= or quakeml=, for the header of the data, and the seconds from
+/// it to the time 0 of the data, which is the earliest of all centroid times.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -57,11 +57,11 @@ pub(super) fn time_of_sources(job: &Job) -> Result<Option<f64>> {
     Ok(time.and_then(|time| Some(xml::seconds(&time)?.0)))
 }
 
-/// When time is 0 in the data of earthquakes.
+/// The time 0 of the data of earthquakes.
 pub struct OriginTime {
     /// The origin time of the first event, as in `2026-03-04T05:06:07.500000`.
     pub origin: String,
-    /// Seconds from it to the earliest centroid time, where time is 0.
+    /// Seconds from it to the earliest centroid time, which is the time 0 of the data.
     pub shift: f64,
 }
 
@@ -77,12 +77,13 @@ impl OriginTime {
         })
     }
 
-    /// When time is 0, in seconds since the beginning of 1970; `None` if the origin time cannot be read.
+    /// The time 0 of the data in seconds since the beginning of 1970; `None` if the origin time cannot be
+    /// read.
     pub fn zero(&self) -> Option<f64> {
         Some(xml::seconds(&self.origin)?.0 + self.shift)
     }
 
-    /// When time is 0, for messages.
+    /// The time 0 of the data, for messages.
     pub fn words(&self) -> String {
         match self.shift {
             0.0 => self.origin.clone(),

@@ -1,11 +1,11 @@
-//! Converts latitude and longitude to metres of a map projection, for meshes in such coordinates.
+//! Converts latitude and longitude to metres of a map projection, for meshes with such coordinates.
 
 use anyhow::{Context, Result, bail};
 use proj4rs::Proj;
 use proj4rs::transform::transform;
 use rsf_io::Job;
 
-/// Degrees of WGS84 to x (east) and y (north) of a map.
+/// Converts degrees of WGS84 to x (east) and y (north) of a map.
 pub struct Projection {
     /// The parameter that sets it, for messages.
     name: String,
@@ -32,12 +32,13 @@ impl Projection {
         };
         if map.is_latlong() || map.is_geocent() {
             bail!(
-                "{name} is not a map projection but has degrees or geocentric axes: give the code of a projection, in metres"
+                "{name} is not a map projection: its coordinates are degrees or geocentric. Give the code of \
+                a projection in metres"
             );
         }
         if (map.to_meter() - 1.0).abs() > 1e-12 {
             bail!(
-                "{name} counts in units of {} m, but meshes are in metres: give the code of a projection in metres",
+                "{name} has units of {} m, but meshes are in metres: give the code of a projection in metres",
                 map.to_meter()
             );
         }
@@ -46,14 +47,15 @@ impl Projection {
         Ok(Some(Self { name, degrees, map }))
     }
 
-    /// x and y in metres of a place; `what` names it.
+    /// x and y of a place in metres; `what` names the place in messages.
     ///
     /// # Errors
-    /// A place that the map does not reach.
+    /// A place that the map does not cover.
     pub fn place(&self, what: &str, [latitude, longitude]: [f64; 2]) -> Result<[f64; 2]> {
         if latitude.abs() > 90.0 || longitude.abs() > 360.0 {
             bail!(
-                "{what} is at latitude {latitude} and longitude {longitude}: {} takes degrees; leave it out where the file has metres",
+                "{what} is at latitude {latitude} and longitude {longitude}: {} takes degrees; leave it out \
+                if the coordinates in the file are in metres",
                 self.name
             );
         }
@@ -62,7 +64,8 @@ impl Projection {
         match (found, [point.0, point.1]) {
             (Ok(()), [x, y]) if x.is_finite() && y.is_finite() => Ok([x, y]),
             _ => bail!(
-                "{what} is at latitude {latitude} and longitude {longitude}, which {} does not map: is it the right zone or code?",
+                "{what} is at latitude {latitude} and longitude {longitude}, which {} does not cover: check \
+                the zone or code",
                 self.name
             ),
         }
@@ -78,7 +81,9 @@ fn utm(text: &str) -> Result<Proj> {
     };
     let zone = number.parse().ok().filter(|zone| (1..=60).contains(zone));
     let Some(zone): Option<u8> = zone else {
-        bail!("utm={text}: zones are 1 to 60, as utm=11 in the north and utm=11S (or utm=-11) in the south");
+        bail!(
+            "utm={text}: zones are 1 to 60, as in utm=11 for the north and utm=11S (or utm=-11) for the south"
+        );
     };
     let south = if is_south { " +south" } else { "" };
     Proj::from_proj_string(&format!(
@@ -94,7 +99,8 @@ fn epsg(code: i64) -> Result<Proj> {
         .and_then(|code| Proj::from_epsg_code(code).ok());
     known.with_context(|| {
         format!(
-            "epsg={code} is not a code of a projection that is known here; look it up in the EPSG registry, or give the zone of UTM by utm= (epsg=32611 is utm=11)"
+            "epsg={code} is not a code of a projection that this program knows; look it up in the EPSG \
+            registry, or give the UTM zone by utm= (epsg=32611 is utm=11)"
         )
     })
 }

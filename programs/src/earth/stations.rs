@@ -1,4 +1,4 @@
-//! Stations in STATIONS files, the form of SPECFEM3D.
+//! Stations in STATIONS files, the format of SPECFEM3D.
 
 use anyhow::{Context, Result, bail};
 
@@ -17,10 +17,10 @@ pub struct Station {
     pub burial: f64,
 }
 
-/// Reads the stations of a text: name, network, latitude, longitude, elevation, burial.
+/// Reads stations from text. Each line has name, network, latitude, longitude, elevation and burial.
 ///
 /// # Errors
-/// A line with fewer words or no numbers, or none at all.
+/// A line with fewer words or without numbers, or text without stations.
 pub fn read(text: &str) -> Result<Vec<Station>> {
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {

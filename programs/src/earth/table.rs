@@ -15,22 +15,22 @@ pub struct Rock {
     pub quality: Option<[f32; 2]>,
 }
 
-/// Layers from the top down.
+/// Flat layers, from the top down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// z of the top of each, m, ascending; the first layer goes up as far as the model does.
+    /// z of the top of each layer, m, ascending; the first layer extends up to the top of the model.
     tops: Vec<f64>,
     rocks: Vec<Rock>,
 }
 
 impl Table {
-    /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, optionally, Qp and Qs (0:
-    /// no attenuation), from the top down. Commas count as spaces; empty lines and those that begin with # are skipped.
-    /// The first other line may be a heading, which begins with a letter; if it names the columns, they may have
-    /// another order.
+    /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, optionally, Qp
+    /// and Qs (0: no attenuation), from the top down. Commas count as spaces; empty lines and those that
+    /// begin with # are skipped. The first other line may be a heading, which begins with a letter; if it
+    /// names the columns, they may be in another order.
     ///
     /// # Errors
-    /// A file that cannot be read, or a row that is not a layer.
+    /// A file that cannot be read, or a row that does not describe a layer.
     pub fn open(name: &str) -> Result<Self> {
         let text = read_text(name).with_context(|| format!("cannot read layers={name}"))?;
         Self::read(&text).with_context(|| format!("layers={name}"))
@@ -51,12 +51,14 @@ impl Table {
                     continue;
                 }
                 bail!(
-                    "line {number} is `{line}`; after the first line, which may be a heading, rows are numbers: depth vp vs rho [qp qs]. Begin remarks with #"
+                    "line {number} is `{line}`; after the first line, which may be a heading, rows are \
+                    numbers: depth vp vs rho [qp qs]. Begin comments with #"
                 );
             }
             if has_decimal_commas(line) {
                 bail!(
-                    "line {number} is `{line}`; it has 4 or 6 numbers where commas are decimal ones, but here commas separate columns: write a point in their place, as in 2.5"
+                    "line {number} is `{line}`; it has 4 or 6 numbers if its commas are decimal ones, but in \
+                    this file commas separate columns: write a point in their place, as in 2.5"
                 );
             }
             let words = line.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
@@ -96,14 +98,15 @@ impl Table {
             .first()
             .is_some_and(|first| first.quality.is_some() != quality.is_some())
         {
-            bail!("all rows have Qp and Qs, or none: write 0 where nothing is lost");
+            bail!("either all rows have Qp and Qs, or none: write 0 where there is no attenuation");
         }
         if self.tops.last().is_some_and(|last| top <= *last) {
-            bail!("its depth is not below that of the layer before: rows go from the top down");
+            bail!("its depth is not below that of the previous layer: rows must go from the top down");
         }
         if !(vp > 0.0 && density > 0.0 && vs >= 0.0 && 4.0 * vs * vs < 3.0 * vp * vp) {
             bail!(
-                "no rock is like that: vp and the density are above 0, and vs from 0 (a fluid) to 0.866 of vp"
+                "no rock has these properties: vp and the density must be above 0, and vs must be from 0 (a \
+                fluid) to 0.866 of vp"
             );
         }
         self.tops.push(top);
@@ -130,7 +133,8 @@ impl Table {
         self.tops[0]
     }
 
-    /// The rocks of `n` nodes at z = first, first + step, ...: an interface belongs to the layer below it.
+    /// The rocks of `n` nodes at z = first, first + step, ... A node on an interface belongs to the layer
+    /// below it.
     pub fn column(&self, n: usize, first: f64, step: f64) -> Vec<Rock> {
         let rock = |k: usize| {
             // Rounding of the axes must not move an interface by a node.
@@ -141,7 +145,7 @@ impl Table {
     }
 }
 
-/// Whether commas stand inside the numbers of a row whose columns something else separates.
+/// Whether the numbers of a row contain decimal commas, while other characters separate its columns.
 fn has_decimal_commas(line: &str) -> bool {
     let cells: Vec<&str> = line
         .split([' ', '\t', ';'])
@@ -165,10 +169,11 @@ const COLUMNS: [&[&str]; 6] = [
     &["qs", "qmu", "qbeta"],
 ];
 
-/// The place of each of [`COLUMNS`] in a heading; `None` if a word names no column, which makes the line a remark.
+/// The position of each of [`COLUMNS`] in a heading; `None` if a word does not name a column, which makes the
+/// line a comment.
 ///
 /// # Errors
-/// A column that is missing or named twice, or thicknesses.
+/// A column that is missing or named twice, or a column of thicknesses.
 fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
     let words: Vec<String> = heading
         .split([',', ' ', '\t', ';'])
@@ -184,15 +189,19 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
         .iter()
         .any(|word| ["thickness", "thick"].contains(&word.as_str()))
     {
-        bail!("rows have the depth of the top of a layer, not its thickness: add the thicknesses above it");
+        bail!(
+            "rows must have the depth of the top of a layer, not its thickness: add up the thicknesses \
+        above it"
+        );
     }
     let column = |word: &String| COLUMNS.iter().position(|names| names.contains(&word.as_str()));
     let found: Vec<Option<usize>> = words.iter().map(column).collect();
     let Some(columns) = found.iter().copied().collect::<Option<Vec<_>>>() else {
-        // In a heading with unknown names, the known ones must stand in their usual columns.
+        // In a heading with unknown names, the known ones must be in their usual columns.
         if let Some(k) = (0..found.len()).find(|k| found[*k].is_some_and(|column| column != *k)) {
             bail!(
-                "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and qs, which may then have any order, or begin a remark with #",
+                "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and \
+                qs, which may then be in any order, or begin a comment with #",
                 k + 1,
                 words[k],
                 COLUMNS.get(k).map_or("nothing", |names| names[0])
@@ -205,7 +214,9 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
         .collect();
     match places {
         Some(places) if [4, 6].contains(&places.len()) => Ok(Some(places)),
-        _ => bail!("a heading names the columns depth, vp, vs, rho and, if any, qp and qs, in any order"),
+        _ => bail!(
+            "a heading must name the columns depth, vp, vs, rho and, if present, qp and qs, in any order"
+        ),
     }
 }
 
@@ -213,7 +224,7 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
 mod tests {
     use super::*;
 
-    /// A heading sets the order of the columns, and one that names none of them is a remark.
+    /// A heading sets the order of the columns, and one that names none of them is a comment.
     #[test]
     fn headings_name_the_columns() {
         let rock = |text: &str| Table::read(text).unwrap().rocks[0];
@@ -269,7 +280,10 @@ mod tests {
                 "depth vp rho vs\n0 5000 2700 2900 80 40",
                 "line 2 has 6 numbers, but the heading names 4 columns",
             ),
-            ("depth vp vs vs\n0 5000 2900 2700", "a heading names the columns"),
+            (
+                "depth vp vs vs\n0 5000 2900 2700",
+                "a heading must name the columns",
+            ),
             ("10 5000 2900 2700\n0 6000 3000 2800", "from the top down"),
             ("0 5000 2900 2700 100 50\n10 6000 3000 2800", "all rows have Qp"),
         ] {

@@ -1,4 +1,4 @@
-//! Earthquakes in QuakeML, and what the XML files of data centres have in common (`epochs.rs`: StationXML).
+//! Earthquakes in QuakeML, and functions for all XML files of data centres (`epochs.rs` reads StationXML).
 
 use anyhow::{Context, Result, bail};
 use roxmltree::{Document, Node};
@@ -8,8 +8,8 @@ use super::cmt::{Event, Mechanism, SourceTime, scalar_moment};
 /// Days from the first of March of the year 0, counted from 1, to the beginning of 1970.
 const TO_1970: i64 = 719_469;
 
-/// Half duration in s over the cube root of the moment in N m, as the Global CMT catalogue assumes it: 1.05e-8 of dyne cm
-/// (Ekstrom, Nettles & Dziewonski 2012).
+/// The half duration in s divided by the cube root of the moment in N m, as the Global CMT catalogue assumes
+/// it: 1.05e-8 for moments in dyne cm (Ekstrom, Nettles & Dziewonski 2012).
 const HALF_DURATION: f64 = 1.05e-8 * 215.443_469_003_188_4;
 
 /// True if a text is XML.
@@ -21,17 +21,17 @@ pub(super) fn parsed(text: &str) -> Result<Document<'_>> {
     Document::parse(text.trim_start_matches('\u{feff}')).context("it is not XML that can be read")
 }
 
-/// The child elements of a name.
+/// The child elements with this name.
 pub(super) fn children<'a, 'b>(node: Node<'a, 'b>, name: &'static str) -> impl Iterator<Item = Node<'a, 'b>> {
     node.children().filter(move |child| is(child, name))
 }
 
-/// Whether an element has a name, in any namespace: namespaces differ between versions.
+/// Whether an element has this name. Namespaces are ignored, because they differ between versions.
 pub(super) fn is(node: &Node, name: &str) -> bool {
     node.is_element() && node.tag_name().name() == name
 }
 
-/// The text at the end of a path of names.
+/// The text of the element at the end of a path of names.
 pub(super) fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a str> {
     let end = path
         .iter()
@@ -39,7 +39,7 @@ pub(super) fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a 
     end.text().map(str::trim)
 }
 
-/// The number at the end of a path.
+/// The number in the element at the end of a path of names.
 pub(super) fn number(node: Node, path: &[&'static str], what: &str) -> Result<f64> {
     let word = text(node, path).with_context(|| format!("{what} has no {}", path.join("/")))?;
     let value = word.parse().ok().filter(|value: &f64| value.is_finite());
@@ -54,8 +54,8 @@ pub struct Catalogue {
     pub time: String,
 }
 
-/// Reads the events of a QuakeML file, which must have moment tensors. The origin is the one that the tensor was
-/// derived for, else the preferred one, else the first.
+/// Reads the events of a QuakeML file, which must have moment tensors. The origin is the one for which the
+/// tensor was derived, else the preferred one, else the first.
 ///
 /// # Errors
 /// Text that is not QuakeML, or an event without moment tensor, place or time.
@@ -141,7 +141,8 @@ fn whole_microseconds(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }
 
-/// Seconds of a time since the beginning of 1970, and the time as headers write it. Times without a zone are UTC.
+/// A time in seconds since the beginning of 1970, and the same time as headers write it. Times without a zone
+/// are UTC.
 pub fn seconds(word: &str) -> Option<(f64, String)> {
     let (date, clock) = word.strip_suffix('Z').unwrap_or(word).split_once('T')?;
     let date: Vec<i64> = date
@@ -161,7 +162,7 @@ pub fn seconds(word: &str) -> Option<(f64, String)> {
         && (0.0..60.0).contains(&minute)
         && (0.0..61.0).contains(&second);
     known.then_some(())?;
-    // Days of the Gregorian calendar, in years that begin in March.
+    // Count days of the Gregorian calendar in years that begin in March.
     let (years, months) = if month > 2 {
         (year, month - 3)
     } else {
@@ -201,7 +202,8 @@ mod tests {
         }
     }
 
-    /// Moments of 1e18 N m (1e25 dyne cm) take 1.05e-8 times the cube root of 1e25 s, whichever elements of the tensor make them.
+    /// Moments of 1e18 N m (1e25 dyne cm) have a half duration of 1.05e-8 times the cube root of 1e25, in s,
+    /// whichever elements of the tensor they consist of.
     #[test]
     fn earthquakes_without_a_duration_take_as_long_as_their_moment_lets_expect() {
         let (m, half) = (1e18, 1.05e-8 * 1e25f64.cbrt());
@@ -222,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Of several mechanisms the preferred one is taken, else the first; its elements must be numbers.
+    /// Of several mechanisms the preferred one is used, else the first; its elements must be numbers.
     #[test]
     fn the_preferred_mechanism_is_taken() {
         let value = |name: &str, x: &str| format!("<{name}><value>{x}</value></{name}>");

@@ -10,16 +10,18 @@ use super::stages::Stages;
 use crate::meshing::{RawMesh, countable};
 use crate::surfaces::Surface;
 
-/// Largest ratio of height to width of a box's elements; useful elements have at most 10.
+/// The largest ratio of height to width of a box's elements; useful elements have at most 10.
 const LONGEST: f64 = 1000.0;
 
-/// Elements across a perfectly matched layer that suffice for a reflection of less than a thousandth.
+/// The number of elements across a perfectly matched layer that suffices for a reflection of less than a
+/// thousandth.
 const ENOUGH: usize = 3;
 
 /// The box that the parameters describe; `None` in a dry run.
 ///
 /// # Errors
-/// Parameters that do not fit together, surfaces that cross or end too early, more elements than can be counted.
+/// Parameters that do not fit together, surfaces that cross or do not cover the box, or more
+/// elements than can be counted.
 pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     let mut shape = Shape::of(job)?;
     shape.refuse_needles()?;
@@ -29,7 +31,9 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     if thickness > 0.0 {
         if !doubling.is_empty() {
             bail!(
-                "cpml= and doubling= are given together, but elements that double are slanted, which perfectly matched layers do not take: leave out doubling=, or take sponge= of the modelling programs in place of cpml="
+                "cpml= and doubling= are given together, but doublings have slanted elements, which \
+                perfectly matched layers cannot contain: leave out doubling=, or use sponge= of the \
+                modelling programs instead of cpml="
             );
         }
         shape.add_frame(thickness, &absorb)?;
@@ -63,7 +67,8 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
             .any(|(_, elements, _)| *elements < ENOUGH)
         {
             job.warn(&format!(
-                "cpml={thickness} m makes layers of fewer than {ENOUGH} elements, which reflect up to a tenth of the waves: {ENOUGH} and more reflect less than a thousandth"
+                "cpml={thickness} m makes layers of fewer than {ENOUGH} elements, which reflect up to a \
+                tenth of the waves: {ENOUGH} or more reflect less than a thousandth"
             ));
         }
     }
@@ -74,9 +79,9 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
 struct Shape {
     surfaces: Vec<Surface>,
     rows: Vec<Row>,
-    /// Rows of each layer.
+    /// The number of rows of each layer.
     layers: Vec<usize>,
-    /// Elements along x and y at the top; y: 0 in 2-D.
+    /// The number of elements along x and y at the top; 0 along y in 2-D.
     top: [usize; 2],
     /// First and last coordinate along x and y.
     spans: [[f64; 2]; 2],
@@ -89,18 +94,18 @@ struct Shape {
 struct Frame {
     /// First and last coordinate of the box itself along x and y.
     inner: [[f64; 2]; 2],
-    /// Side, elements and thickness (m) of every layer.
+    /// Side, number of elements and thickness (m) of every layer.
     sides: Vec<(usize, usize, f64)>,
 }
 
 impl Frame {
-    /// The elements across a layer at a side, 0 without one.
+    /// The number of elements across the layer at a side, 0 without one.
     fn elements(&self, side: usize) -> usize {
         let own = self.sides.iter().find(|(own, ..)| *own == side);
         own.map_or(0, |(_, elements, _)| *elements)
     }
 
-    /// Its layers in words.
+    /// The layers in words.
     fn shown(&self) -> String {
         let side = |(side, elements, thickness): &(usize, usize, f64)| {
             let elements = if *elements == 1 {
@@ -137,7 +142,7 @@ impl Shape {
         let nx = job.int_opt("nx")?.map(|n| n as usize);
         let top = [nx.unwrap_or(0), job.int_opt("ny")?.unwrap_or(0) as usize];
         if top[0] == 0 {
-            bail!("nx= is missing: the elements along x at the top of the box");
+            bail!("nx= is missing: the number of elements along x at the top of the box");
         }
         let span = |axis: usize, low: &str, high: &str| -> Result<[f64; 2]> {
             let maps = surfaces.iter().find_map(|s| s.span(axis));
@@ -146,7 +151,7 @@ impl Shape {
                     (Some(x), _) => Ok(x),
                     (None, Some(span)) => Ok(span[k]),
                     (None, None) => {
-                        bail!("{word}= is missing: no map of surfaces= says how far the box goes")
+                        bail!("{word}= is missing, and surfaces= has no map that gives the extent of the box")
                     }
                 }
             };
@@ -206,7 +211,7 @@ impl Shape {
                 "if x and y are degrees, give metres of a projection (111200 m for a degree of latitude, times the cosine of the \
 latitude for one of longitude), or take sphere=y with lat=, lon= and width="
             }
-            false => "x, y and z have one unit, metres",
+            false => "x, y and z must all be in metres",
         };
         bail!(
             "elements would be {} wide and {} high: {advice}",
@@ -215,8 +220,8 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
         );
     }
 
-    /// Adds layers at least `thickness` (m) thick outside of the absorbing sides, of elements as large as their
-    /// neighbours.
+    /// Adds layers that are at least `thickness` (m) thick outside the absorbing sides. Their elements are as
+    /// large as their neighbours.
     ///
     /// # Errors
     /// No absorbing side, or an absorbing bottom or top that is not flat.
@@ -246,7 +251,9 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
             };
             if !self.surfaces[edge].is_flat() {
                 bail!(
-                    "the {} of the box absorbs and is a map that is not flat, and cpml= adds layers only to flat sides: give a number in surfaces=, take {} out of absorb=, or take sponge= of the modelling programs in place of cpml=",
+                    "the {} of the box absorbs and is a map that is not flat, and cpml= adds layers only to \
+                    flat sides: give a number in surfaces=, remove {} from absorb=, or use sponge= of the \
+                    modelling programs instead of cpml=",
                     cut::SIDES[side],
                     cut::SIDES[side]
                 );
@@ -263,14 +270,15 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
         }
         if self.frame.sides.is_empty() {
             bail!(
-                "cpml= adds layers outside of sides that absorb, but absorb= has none: leave out cpml=, or name sides in absorb="
+                "cpml= adds layers outside the sides that absorb, but absorb= has none: leave out cpml=, or \
+                name sides in absorb="
             );
         }
         Ok(())
     }
 
-    /// Gives the elements of layers below and above the box the regions next to them, and lists all elements of layers
-    /// with their axes.
+    /// Gives elements of layers below and above the box the regions next to them, and lists all elements of
+    /// layers with their axes.
     fn mark_frame(&self, mesh: &mut RawMesh) {
         let [below, above] = [cut::BOTTOM, cut::TOP].map(|side| usize::from(self.frame.elements(side) > 0));
         let last = (self.layers.len() - 1 - below - above) as i32;
@@ -327,7 +335,8 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
                 format!("x={x}, y={y}")
             };
             bail!(
-                "surface {} of surfaces= (z={high}) is not above surface {} (z={low}) at {shown}; z grows downwards and a layer cannot end",
+                "surface {} of surfaces= (z={high}) is not above surface {} (z={low}) at {shown}; z grows \
+                downwards, and a layer cannot pinch out",
                 layer + 2,
                 layer + 1
             );
@@ -352,7 +361,7 @@ fn rows(layers: &[usize], doubling: &[usize], top: [usize; 2]) -> Result<Vec<Row
         }
         if layers[layer - 1] < needed {
             bail!(
-                "doubling= has layer {layer}, which has {} row of elements; a doubling takes {needed}",
+                "doubling= has layer {layer}, which has {} row of elements; a doubling needs {needed}",
                 layers[layer - 1]
             );
         }
@@ -361,7 +370,8 @@ fn rows(layers: &[usize], doubling: &[usize], top: [usize; 2]) -> Result<Vec<Row
     for (word, n) in [("nx", top[0]), ("ny", top[1])] {
         if !doubling.is_empty() && n % (2 * factor) != 0 {
             bail!(
-                "{word}={n} cannot be halved for {} doublings; it must be a multiple of {}",
+                "{word}={n} cannot be halved for every doubling, of which there are {}; it must be a \
+                multiple of {}",
                 doubling.len(),
                 2 * factor
             );

@@ -21,7 +21,7 @@ pub(super) const BOTTOM: usize = 4;
 /// The number of the top among the sides.
 pub(super) const TOP: usize = 5;
 
-/// Sides that absorb, as numbers of `SIDES`.
+/// The sides that absorb, as indices of `SIDES`.
 ///
 /// # Errors
 /// A word that is not the name of a side.
@@ -35,14 +35,15 @@ pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
         .map(|word| match SIDES.iter().position(|side| *side == word) {
             Some(side) => Ok(side),
             None => bail!(
-                "absorb= has `{word}`, which is not a side; sides are {}, and none for no side",
+                "absorb= has `{word}`, which is not a side; the sides are {}, and none stands for no side",
                 SIDES.join(", ")
             ),
         })
         .collect()
 }
 
-/// Refuses more elements than memory holds. False in a dry run, for which it writes the header of the elements.
+/// Refuses more elements than memory holds. Returns false in a dry run, after it has written the header of
+/// the elements.
 ///
 /// # Errors
 /// Too many elements; the message says how many would fit.
@@ -52,7 +53,7 @@ pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) ->
     let words = format!("{elements} elements need about {}", gigabytes(needed));
     if needed > free {
         let judge = match job.flag("judge")? {
-            true => ", or judge=n, which takes less",
+            true => ", or judge=n, which needs less",
             false => "",
         };
         bail!(
@@ -74,8 +75,8 @@ pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) ->
     Ok(false)
 }
 
-/// Bytes of memory per element, as measured on meshes of half a million elements: while the mesh is written, or, with
-/// `judge`, while it is checked with the points of polynomial degree `degree`.
+/// The bytes of memory per element, measured on meshes of half a million elements: while the mesh is written
+/// or, with `judge`, while it is checked with the points of polynomial degree `degree`.
 fn bytes(order: Order, ndim: usize, degree: i64, judge: bool) -> f64 {
     let [mesh, written] = match (order, ndim) {
         (Order::Linear, 2) => [150.0, 150.0],
@@ -93,14 +94,14 @@ fn bytes(order: Order, ndim: usize, degree: i64, judge: bool) -> f64 {
 
 /// The elements of a body before it is cut.
 pub(super) struct Plan<'a> {
-    /// From the bottom up.
+    /// The rows, from the bottom up.
     pub(super) rows: &'a [Row],
-    /// Elements along x and y at the top; y: 0 in 2-D.
+    /// The number of elements along x and y at the top; 0 along y in 2-D.
     pub(super) top: [usize; 2],
     pub(super) order: Order,
     /// Sides that absorb.
     pub(super) absorb: &'a [usize],
-    /// True if x, y and up are right-handed axes; in a box, x, y and down are.
+    /// True if the axes x, y and up are right-handed. In a box, x, y and down are.
     pub(super) mirrored: bool,
     /// Shows the progress of the work.
     pub(super) stages: &'a Stages,
@@ -118,7 +119,7 @@ impl Plan<'_> {
             .during(&what, total, |bar| self.elements(coordinates, bar))
     }
 
-    /// Makes the mesh, and moves the bar as its elements are added.
+    /// Makes the mesh, and advances the progress bar as elements are added.
     fn elements<const D: usize>(
         &self,
         coordinates: impl Fn(Place, usize) -> Result<[f64; D]>,
@@ -191,7 +192,7 @@ fn middle<const D: usize>(corners: &[Place], node: usize) -> Place {
     sum.map(|s| s / (1 << D))
 }
 
-/// The side of the body on which a face lies, if it does.
+/// The side of the body on which a face lies, if it lies on one.
 fn side<const D: usize>(corners: &[Place], face: usize, ends: Place) -> Option<usize> {
     let own = cell::corners(cell::face::<D>(face).code::<D>());
     let all = |axis: usize, at: i64| own.iter().all(|k| corners[*k][axis] == at);

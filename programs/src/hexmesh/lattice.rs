@@ -1,10 +1,11 @@
-//! The elements of a box as corners on a lattice of whole numbers: x, up, y.
+//! The corners of the elements of a box on a lattice of whole numbers: x, up, y.
 //!
-//! An element of the top row is `UNIT` wide and a row `2 UNIT` high, so that middles of edges, faces and elements are
-//! whole numbers too. Outside of bricks, an element is a quadrilateral in an upright plane, extruded across the plane
-//! in 3-D.
+//! An element of the top row is `UNIT` wide and a row `2 UNIT` high, so that the midpoints of edges, faces
+//! and elements are also whole numbers. Except in bricks, an element is a quadrilateral in a vertical plane,
+//! which is extruded across the plane in 3-D.
 
-/// Width of an element of the top row, which makes the coordinates of all middles whole numbers, even in bricks.
+/// The width of an element of the top row, such that the coordinates of all midpoints are whole numbers, even
+/// in bricks.
 pub(super) const UNIT: i64 = 64;
 /// Height of a row.
 pub(super) const ROW: i64 = 2 * UNIT;
@@ -22,7 +23,7 @@ pub(super) enum Kind {
     Brick,
 }
 
-/// A row: its kind, its layer, and the elements along x and y below it (y: 0 in 2-D).
+/// A row: its kind, its layer, and the number of elements along x and y below it (0 along y in 2-D).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) kind: Kind,
@@ -30,11 +31,12 @@ pub(super) struct Row {
     pub(super) counts: [usize; 2],
 }
 
-/// A quadrilateral in an upright plane, counter-clockwise seen with the horizontal axis to the right: horizontal, up.
+/// A quadrilateral in a vertical plane, with coordinates horizontal and up; its corners are counter-clockwise
+/// if the horizontal axis points to the right.
 type Quad = [[i64; 2]; 4];
 
 impl Row {
-    /// Elements of the row.
+    /// The number of elements of the row.
     pub(super) fn elements(&self) -> u128 {
         let [nx, ny] = self.counts.map(|n| n as u128);
         match self.kind {
@@ -45,7 +47,7 @@ impl Row {
         }
     }
 
-    /// Elements along x and y above the row.
+    /// The number of elements along x and y above the row.
     pub(super) fn above(&self) -> [usize; 2] {
         let [nx, ny] = self.counts;
         match self.kind {
@@ -57,8 +59,8 @@ impl Row {
     }
 }
 
-/// The corners of a row's elements in Gmsh's order, with a positive Jacobian where up is minus z. `top` has the counts of
-/// the top of the box, `low` the height of the row's foot.
+/// The corners of a row's elements in Gmsh's order, with a positive Jacobian if up is minus z. `top` is the
+/// number of elements at the top of the box, and `low` is the height of the bottom of the row.
 pub(super) fn corners(row: &Row, top: [usize; 2], low: i64) -> Vec<Vec<Place>> {
     let width = |axis: usize| UNIT * (top[axis] / row.counts[axis].max(1)) as i64;
     let raised = |[s, t]: [i64; 2]| [s, low + t];
@@ -114,9 +116,8 @@ fn plain(k: usize, width: i64) -> Vec<Quad> {
     vec![[[a, 0], [b, 0], [b, ROW], [a, ROW]]]
 }
 
-/// One element below, two above: three quadrilaterals. Cells form pairs of mirror images, an even cell and the next
-/// one;
-/// the side between them is cut in the middle.
+/// The three quadrilaterals between one element below and two above. Each even cell and the next one are
+/// mirror images, and the side between them is cut in the middle.
 fn doubled(k: usize, width: i64) -> Vec<Quad> {
     let (half, middle) = (ROW / 2, width / 2);
     let quads = [
@@ -132,12 +133,13 @@ fn doubled(k: usize, width: i64) -> Vec<Quad> {
     quads.map(place).to_vec()
 }
 
-/// Heights inside a brick, chosen for the largest stable step of the mesh of Komatitsch et al. (2010).
+/// The heights inside a brick, which give the mesh of Komatitsch et al. (2010) the largest stable step.
 const LOWER: i64 = 5 * ROW / 16;
 const UPPER: i64 = 5 * ROW / 8;
 
-/// One element below, two times two above: seven hexahedra, the doubling brick of one layer of SPECFEM3D_GLOBE. The lowest
-/// one narrows along x; on its slope and on its top stand doublings along y. Four cells are mirror images of each other.
+/// The seven hexahedra between one element below and two times two above, as in the doubling brick of one
+/// layer of SPECFEM3D_GLOBE. The lowest one narrows along x; doublings along y are on its slope and on its
+/// top. Four cells are mirror images of each other.
 fn brick(cell: [usize; 2], [width, depth]: [i64; 2], low: i64) -> Vec<Vec<Place>> {
     let (half, middle) = (width / 2, depth / 2);
     let foot = [[0, 0], [width, 0], [width, LOWER], [half, LOWER]];

@@ -1,8 +1,9 @@
 //! `sfhexmesh`: makes, reads and checks meshes of hexahedra and quadrilaterals.
 //!
-//! A box between maps (`boxes`), a chunk of the Earth (`sphere`, whose rows `shells` chooses), a file of Gmsh, a folder of
-//! SPECFEM3D's mesh files, or a mesh in RSF files becomes a [`RawMesh`]; `cut` cuts boxes and chunks on the `lattice`,
-//! `kernels::mesh` looks for faults, `report` gives the figures, and `stages` shows the progress.
+//! A box between maps (`boxes`), a chunk of the Earth (`sphere`, whose rows `shells` chooses), a file of
+//! Gmsh, a folder of SPECFEM3D's mesh files, or a mesh in RSF files becomes a [`RawMesh`]. `cut` cuts boxes
+//! and chunks on the `lattice`, `kernels::mesh` looks for faults, `report` describes the quality, and
+//! `stages` shows the progress.
 
 mod boxes;
 mod cut;
@@ -31,7 +32,7 @@ use stages::Stages;
 /// Runs the program.
 ///
 /// # Errors
-/// Parameters or files that cannot be used, or the first fault of the mesh.
+/// Parameters or files that are not valid, or the first fault of the mesh.
 pub fn run(job: &mut Job) -> Result<()> {
     let ways = ["mesh", "elements", "gmsh", "specfem", "surfaces", "sphere"];
     let globe = job.flag("sphere")?;
@@ -73,7 +74,10 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
     if let Some(names) = names {
         if !raw.tomography.is_empty() {
-            job.warn("a mesh in RSF files has no tomography: its regions get the least values of the tomography files; sfsem3d-gpu specfem= reads these files");
+            job.warn(
+                "a mesh in RSF files cannot hold tomography: its regions get the least values of the \
+            tomography files; sfsem3d-gpu specfem= reads these files themselves",
+            );
         }
         stages.during("writes the mesh", 0, |_| stored::write(job, &names, &raw))?;
     }
@@ -83,7 +87,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 /// The name of the stage that reads a mesh from files.
 const READS: &str = "reads the mesh";
 
-/// Parameters that belong to some kinds of input only, and the parameters that choose these kinds.
+/// Parameters that belong only to some kinds of input, and the parameters that choose these kinds.
 const OF_WAYS: [(&[&str], &[&str]); 7] = [
     (
         &["layers", "nx", "ny", "doubling", "absorb"],
@@ -135,7 +139,8 @@ fn from_gmsh(job: &mut Job, stages: &Stages) -> Result<RawMesh> {
     let (mesh, strange) = stages.during(READS, 0, |_| gmsh::read(&name, &bytes, up))?;
     for group in strange {
         job.warn(&format!(
-            "the group {group} of faces has no effect; top, free, bottom, xmin, xmax, ymin, ymax and absorbing have"
+            "the group {group} of faces has no effect; only the names top, free, bottom, xmin, xmax, ymin, \
+            ymax and absorbing have one"
         ));
     }
     for (region, group) in mesh.names.iter().enumerate() {
@@ -154,7 +159,7 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
         let values = job.floats(word)?;
         match (values.len(), default) {
             (0, Some(value)) => Ok(vec![value; regions]),
-            (0, None) => bail!("{word}= is missing; rho=, vp= and vs= make the materials together"),
+            (0, None) => bail!("{word}= is missing; materials need all of rho=, vp= and vs="),
             (1, _) => Ok(vec![values[0].into(); regions]),
             (n, _) if n == regions => Ok(values.into_iter().map(f64::from).collect()),
             (n, _) => bail!(
@@ -184,7 +189,7 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
     (0..regions).map(material).collect()
 }
 
-/// Checks the mesh and prints its measures; writes the histograms of a mesh that is only read.
+/// Checks the mesh and prints its measures, and writes the histograms if the mesh is only read.
 fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, (way, stages): (&str, &Stages)) -> Result<()> {
     let mesh = stages.during("looks for faults", 0, |_| Mesh::<D>::new(raw.parts()))?;
     specfem::tell_of_open_faces(job, raw, &mesh)?;

@@ -1,4 +1,4 @@
-//! Reports the quality of a mesh as lines of text and as histograms.
+//! Reports the quality of a mesh, as lines of text and as histograms.
 
 use anyhow::Result;
 use kernels::earth::Radial;
@@ -8,7 +8,7 @@ use kernels::mesh::{Basis, Fault, Material, Mesh, Numbering, Place};
 use kernels::methods::spectral_elements::{Lumping, Pml, Setup};
 use rsf_io::{Axis, Kind, Output};
 
-/// Bins of a histogram.
+/// The number of bins of a histogram.
 const BINS: usize = 20;
 
 /// Measures of all elements.
@@ -16,15 +16,15 @@ pub(super) struct Report {
     degree: usize,
     points: usize,
     figures: Vec<Quality>,
-    /// Largest stable steps and the element with the smallest; `None` without materials.
+    /// The largest stable steps, and the element with the smallest of them; `None` without materials.
     steps: Option<Bound>,
     /// Resolved frequencies, Hz; empty without materials.
     frequencies: Vec<f64>,
-    /// Elements in perfectly matched layers.
+    /// The number of elements in perfectly matched layers.
     in_layers: usize,
 }
 
-/// The first element whose value is the smallest but for rounding, and the value.
+/// The first element whose value is the smallest up to rounding errors, and that value.
 fn least(values: impl Iterator<Item = f64> + Clone) -> (usize, f64) {
     let smallest = values.clone().fold(f64::INFINITY, f64::min);
     let close = |value: &f64| *value <= smallest + 1e-9 * smallest.abs();
@@ -56,20 +56,20 @@ fn stable<const D: usize>(
     run.bound()
 }
 
-/// The step to print: a thousandth below the limit, because the programs that run on the mesh compute the eigenvalues
-/// anew to that accuracy, and rounded down to the digits that are shown.
+/// The step to print: a thousandth below the limit, because the programs that run on the mesh compute the
+/// eigenvalues again with that accuracy, and rounded down to the printed digits.
 fn safe(limit: f64) -> f64 {
     let step = 0.999 * limit;
     let digit = 10f64.powi(step.log10().floor() as i32 - 4);
     (step / digit).floor() * digit
 }
 
-/// Highest frequency of sources in the field, Hz; only laboratory sources have higher ones.
+/// The highest frequency of sources in the field, Hz; only laboratory sources have higher ones.
 const SEISMIC: f64 = 5e3;
 
 impl Report {
-    /// Measures every element. Stable steps are those of a `model` of the Earth, if there is one, else those of the
-    /// materials, a little smaller in matched layers.
+    /// Measures every element. Stable steps are those of a `model` of the Earth, if there is one, else those
+    /// of the materials, which are a little smaller in perfectly matched layers.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,
         materials: &[Material],
@@ -78,7 +78,7 @@ impl Report {
     ) -> Result<Self, Fault> {
         let basis = Basis::new(degree)?;
         let figures = quality::all(mesh, &basis);
-        // The step of an anisotropic medium is left to the program that reads its table of constants.
+        // The program that reads the table of constants computes the step of an anisotropic medium.
         let plain = !materials.is_empty() && materials.iter().all(|m| !m.anisotropic);
         let media: Vec<Medium> = materials
             .iter()
@@ -165,14 +165,14 @@ impl Report {
             "resolved up to {value:.4e} Hz ({POINTS_A_WAVELENGTH} points on the shortest wavelength), set by {}{}",
             at(element),
             match value > SEISMIC {
-                true => "; are coordinates in m and speeds in m/s?",
+                true => "; check that coordinates are in m and speeds in m/s",
                 false => "",
             }
         ));
         lines
     }
 
-    /// Writes the histograms, n1 bins of n2 measures.
+    /// Writes the histograms: n1 bins, n2 measures.
     pub(super) fn write(&self, mut output: Output) -> Result<()> {
         let over_least = |values: &[f64]| -> Vec<f64> {
             let smallest = least(values.iter().copied()).1;

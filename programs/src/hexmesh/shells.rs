@@ -5,11 +5,11 @@ use kernels::earth::Radial;
 
 use super::lattice::{Kind, Row};
 
-/// Two radii are the same within this, m.
+/// Radii that differ by less than this are the same, m.
 const SAME: f64 = 1.0;
 
-/// PREM's discontinuities from the core-mantle boundary up (km), and the rows above each of them in a mesh of 256
-/// elements across a right angle: Komatitsch et al. (2010).
+/// The radii (km) of PREM's discontinuities from the core-mantle boundary up, and the number of rows above
+/// each of them in a mesh with 256 elements across a right angle (Komatitsch et al. 2010).
 const MANTLE: [(f64, usize); 10] = [
     (3480.0, 2),
     (3630.0, 22),
@@ -22,40 +22,40 @@ const MANTLE: [(f64, usize); 10] = [
     (6346.6, 1),
     (6356.0, 1),
 ];
-/// Elements across a right angle in that mesh.
+/// The number of elements across a right angle in that mesh.
 const FINE: f64 = 256.0;
 /// The row of the lower mantle that doubles in that mesh, counted from 1.
 const LOWER_BRICK: usize = 12;
 /// Indices of the lower mantle and the lid in [`MANTLE`]; one row of each doubles.
 const LOWER: usize = 1;
 const LID: usize = 7;
-/// Width of elements at the surface (m) from which on the mantle has no doublings: they are already as wide as the
-/// waves allow at depth.
+/// The width of elements at the surface (m) above which the mantle has no doublings: such elements are
+/// already as wide as the waves at depth allow.
 const COARSE: f64 = 100e3;
 
-/// The layers that the parameters ask for.
+/// The layers that the parameters request.
 pub(super) struct Wish {
     /// Radius of the bottom, m.
     pub(super) bottom: f64,
     /// Depths (m) of discontinuities that the mesh does not follow.
     pub(super) skip: Vec<f64>,
-    /// Rows of every layer.
+    /// The number of rows of every layer.
     pub(super) layers: Option<Vec<usize>>,
-    /// Rows that double, the lowest is 1.
+    /// The rows that double; the lowest row is 1.
     pub(super) doubling: Option<Vec<usize>>,
-    /// Elements along x and y at the surface.
+    /// The number of elements along x and y at the surface.
     pub(super) top: [usize; 2],
-    /// Radians along x.
+    /// The width along x, radians.
     pub(super) arc: f64,
 }
 
-/// Radii of the layers' ends, and their rows.
+/// The radii between which the layers lie, and the rows of the layers.
 pub(super) struct Shells {
-    /// From the bottom up, m; one more than layers.
+    /// Radii from the bottom up, m; there is one more than layers.
     pub(super) radii: Vec<f64>,
-    /// Rows of every layer.
+    /// The number of rows of every layer.
     pub(super) rows: Vec<usize>,
-    /// Rows that double, the lowest is 1.
+    /// The rows that double; the lowest row is 1.
     pub(super) doubling: Vec<usize>,
 }
 
@@ -63,7 +63,8 @@ impl Shells {
     /// The shells of a model.
     ///
     /// # Errors
-    /// A bottom outside of the model, depths that are not those of a discontinuity, lists that do not fit the layers.
+    /// A bottom outside the model, depths that are not those of a discontinuity, or lists that do
+    /// not fit the layers.
     pub(super) fn of(model: &Radial, wish: &Wish) -> Result<Self> {
         let radii = radii(model, wish)?;
         let (mut rows, mut doubling) = chosen(&radii, wish);
@@ -117,12 +118,13 @@ impl Shells {
     }
 }
 
-/// Bottom, discontinuities that get faces, surface.
+/// The radii of the bottom, of the discontinuities that the mesh follows, and of the surface.
 fn radii(model: &Radial, wish: &Wish) -> Result<Vec<f64>> {
     let (low, surface) = (model.layers()[0].bottom, model.surface());
     if !(wish.bottom > low.max(0.01 * surface) && wish.bottom < surface - SAME) {
         bail!(
-            "bottom={} m: the radius of the bottom lies between the deepest of the model (and a hundredth of its surface's, {} m) and the surface, {surface} m",
+            "bottom={} m: the radius of the bottom must lie between {} m (the deepest radius of the model, \
+            at least a hundredth of that of its surface) and the surface, {surface} m",
             wish.bottom,
             low.max(0.01 * surface)
         );
@@ -147,14 +149,14 @@ fn radii(model: &Radial, wish: &Wish) -> Result<Vec<f64>> {
     Ok([wish.bottom].into_iter().chain(inner).chain([surface]).collect())
 }
 
-/// The rows of a layer, and which of them doubles, the lowest is 1.
+/// The number of rows of a layer, and the row that doubles, where the lowest is 1.
 struct Part {
     rows: usize,
     brick: Option<usize>,
 }
 
-/// Rows and doublings: those of the paper's mesh for PREM's mantle, finer or coarser; else rows as high as elements are
-/// wide, and a doubling in the middle of a fluid core.
+/// Rows and doublings. PREM's mantle has those of the paper's mesh, refined or coarsened; otherwise rows are
+/// as high as elements are wide, and there is a doubling in the middle of a fluid core.
 fn chosen(radii: &[f64], wish: &Wish) -> (Vec<usize>, Vec<usize>) {
     let layers = radii.len() - 1;
     let fine = wish.top[0] as f64 * std::f64::consts::FRAC_PI_2 / wish.arc / FINE;
@@ -168,7 +170,8 @@ fn chosen(radii: &[f64], wish: &Wish) -> (Vec<usize>, Vec<usize>) {
     let foot = first.unwrap_or(0);
     let (mut count, mut doublings) = (wish.top[0], 0);
     let mut parts = Vec::with_capacity(layers);
-    // From the surface down, because the doublings above determine the width of elements.
+    // Layers are treated from the surface down, because the doublings above a layer determine the width of
+    // its elements.
     for k in (0..layers).rev() {
         let (low, high) = (radii[k], radii[k + 1]);
         let part = if doubles && k >= foot {

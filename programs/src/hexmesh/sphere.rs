@@ -15,12 +15,14 @@ use crate::meshing::{LOSSLESS, RawMesh, countable};
 /// The chunk that the parameters describe.
 ///
 /// # Errors
-/// Parameters that do not fit together or to the model, more elements than can be counted.
+/// Parameters that do not fit together or do not fit the model, or more elements than can be
+/// counted.
 pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     let model = earth::open_model(&job.text("model")?.unwrap_or_default())?;
     let globe = Globe::of(job, &model)?;
     let mut absorb = cut::absorbing(job)?;
-    // A fluid below supports no shear: the bottom of the mantle is closer to a free boundary than to an absorbing one.
+    // A fluid below the mantle does not support shear, so the bottom of the mantle is closer to a free
+    // boundary than to an absorbing one.
     let foot = globe.shells.radii[0];
     if !job.given("absorb")
         && model.seen_from(0.0, foot).vsv == 0.0
@@ -75,19 +77,20 @@ impl Globe {
         };
         if !widths.iter().all(|w| *w > 0.0 && *w <= 120.0) {
             bail!(
-                "width={},{} degrees: a chunk is above 0 and up to 120 degrees wide, and 90 are a sixth of the sphere",
+                "width={},{} degrees: the width of a chunk must be above 0 and at most 120 degrees; 90 \
+                degrees give a sixth of the sphere",
                 widths[0],
                 widths[1]
             );
         }
         let nx = job
             .int_opt("nx")?
-            .context("nx= is missing: the elements along x at the surface")?;
+            .context("nx= is missing: the number of elements along x at the surface")?;
         let even = (nx as f64 * widths[1] / widths[0]).round() as i64;
         let top = [nx, job.int_opt("ny")?.unwrap_or(even.max(1))].map(|n| n as usize);
         let (lat, lon, turn) = (job.double("lat")?, job.double("lon")?, job.double("turn")?);
         if !(-90.0..=90.0).contains(&lat) || !lon.is_finite() || !turn.is_finite() {
-            bail!("lat={lat} lon={lon} turn={turn}: a latitude is from -90 to 90 degrees");
+            bail!("lat={lat} lon={lon} turn={turn}: a latitude must be from -90 to 90 degrees");
         }
         let chunk = Chunk::new(lat, lon, turn, widths);
         let list =
@@ -156,13 +159,14 @@ impl Globe {
     }
 }
 
-/// The rows from the bottom up; bricks need two times two elements below them.
+/// The rows, from the bottom up; bricks need a multiple of two elements below them along x and y.
 fn rows(shells: &Shells, top: [usize; 2]) -> Result<Vec<Row>> {
     let factor = 1_usize << shells.doubling.len().min(32);
     for (word, n) in [("nx", top[0]), ("ny", top[1])] {
         if factor > 1 && n % (2 * factor) != 0 {
             bail!(
-                "{word}={n} cannot be halved for {} doublings; it must be a multiple of {}, or give doubling= with fewer rows",
+                "{word}={n} cannot be halved for every doubling, of which there are {}: give a multiple of \
+                {}, or doubling= with fewer rows",
                 shells.doubling.len(),
                 2 * factor
             );

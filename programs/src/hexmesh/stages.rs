@@ -8,7 +8,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rsf_io::Job;
 
-/// The number of elements between two movements of the bar.
+/// The number of elements between two updates of the progress bar.
 pub(super) const MANY: usize = 1 << 14;
 
 /// Shows the stages of the work.
@@ -20,7 +20,7 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// Stages of the program of this command line; the clock starts now.
+    /// The stages of the program of this command line; the clock starts now.
     pub(super) fn new(job: &Job) -> Result<Self> {
         Ok(Self {
             name: job.program().into(),
@@ -30,8 +30,8 @@ impl Stages {
         })
     }
 
-    /// Runs a stage of the work, which gets the bar and moves it if it has a known number of `parts`
-    /// (otherwise 0).
+    /// Runs a stage of the work, which gets the progress bar and advances it if the number of `parts` is
+    /// known (otherwise 0).
     pub(super) fn during<T>(&self, what: &str, parts: usize, work: impl FnOnce(&ProgressBar) -> T) -> T {
         if !self.terminal {
             if self.lines {

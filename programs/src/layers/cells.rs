@@ -8,10 +8,10 @@ use super::columns::{Column, Columns};
 use super::planes::Medium;
 use super::rocks::Rock;
 
-/// Shares below this are rounding errors of windows.
+/// Shares below this number are rounding errors of windows.
 const NOTHING: f64 = 1e-9;
 
-/// What the medium of a node is computed from: horizons, rocks, depths and the window of shares.
+/// The input for the medium of a node: horizons, rocks, depths and the window of shares.
 pub(super) struct Cells<'a> {
     pub(super) columns: &'a Columns,
     pub(super) rocks: &'a [Rock],
@@ -24,18 +24,19 @@ pub(super) struct Cells<'a> {
 pub(super) struct Line<'a> {
     cells: &'a Cells<'a>,
     around: Vec<Column>,
-    /// The share of each column in the window, and in the cell.
+    /// The share of each column in the window and in the cell.
     shares: Vec<[f64; 2]>,
-    /// Shallowest and deepest z of each horizon there.
+    /// Shallowest and deepest z of each horizon in these columns.
     spans: Vec<[f64; 2]>,
-    /// The points lie half a cell below the nodes.
+    /// True if the points lie half a cell below the nodes.
     lower: bool,
-    /// The points are those of shear stresses, half a cell beyond the nodes along two axes.
+    /// True if the points are those of shear stresses, half a cell beyond the nodes along two axes.
     shears: bool,
 }
 
 impl<'a> Cells<'a> {
-    /// The line of nodes below a place, or of points half a cell beyond along z, x, y.
+    /// The line of nodes below a place, or of points half a cell beyond the nodes along the axes z, x, y that
+    /// `beyond` selects.
     pub(super) fn line(&'a self, place: [usize; 2], beyond: [bool; 3]) -> Line<'a> {
         let around = self.columns.around(place, [beyond[1], beyond[2]]);
         let part = |window: Window, off: f64| {
@@ -70,8 +71,9 @@ impl<'a> Cells<'a> {
 }
 
 impl Line<'_> {
-    /// Density and stiffness (Voigt, 6 by 6) of the node `k` of the line. Where the window gives no elastic medium, the shares are those
-    /// of the node's cell; where fluids meet rocks on a staggered grid, see [`mixed`].
+    /// Density and stiffness (Voigt, 6 by 6) of the node `k` of the line. If the window does not give an
+    /// elastic medium, the shares are those of the node's cell; for fluids that meet rocks on a staggered
+    /// grid, see [`mixed`].
     ///
     /// # Errors
     /// A rock that is not an elastic medium at this depth.
@@ -129,7 +131,7 @@ impl Line<'_> {
         first + (k as f64 + if self.lower { 0.5 } else { 0.0 }) * step
     }
 
-    /// The layer that fills all windows at this depth.
+    /// The layer that alone fills all windows at this depth, if there is one.
     fn alone(&self, z: f64, step: f64) -> Option<usize> {
         let reach = REACH as f64 * step;
         let mut above = 0;
@@ -186,8 +188,8 @@ impl Line<'_> {
     }
 }
 
-/// The medium of these parts of a cell of a staggered grid. Where fluids meet rocks it is that of a [`effective::contact`] at nodes, and that of
-/// the rocks alone at the points of shear stresses between nodes of rock.
+/// The medium of these parts of a cell of a staggered grid, where fluids meet rocks: at nodes that of an
+/// [`effective::contact`], and at the points of shear stresses between nodes of rock that of the rocks alone.
 pub(super) fn mixed(parts: &[(f64, Voigt)], normal: [f64; 3], shears: bool) -> Voigt {
     match shears {
         true => effective::of_rocks(parts, normal).unwrap_or_else(|| effective::effective(parts, normal)),

@@ -6,14 +6,14 @@ use rsf_io::{Axis, Job};
 
 use crate::surfaces::Surface;
 
-/// Columns in a cell along x, and along y. Even, for the half cells of staggered points.
+/// The number of columns in a cell along x and along y. It is even, for the half cells of staggered points.
 const FINE: usize = 4;
 
 /// z of all horizons, from the top down, on a grid of columns around the nodes.
 pub(super) struct Columns {
     /// z of each horizon in all columns, x fastest.
     depths: Vec<Vec<f64>>,
-    /// Columns along x and y; one along y in 2-D.
+    /// The number of columns along x and y; one along y in 2-D.
     n: [usize; 2],
     /// Distance of neighbouring columns along x and y.
     step: [f64; 2],
@@ -30,12 +30,13 @@ impl Columns {
     /// The horizons of `horizons=` over the grid.
     ///
     /// # Errors
-    /// Maps that end too early, horizons that cross.
+    /// Maps that do not cover the grid, or horizons that cross.
     pub(super) fn of(horizons: &[Surface], axes: &[Axis; 3], ndim: usize) -> Result<Self> {
         let pad = REACH * FINE;
         let count = |axis: &Axis| (axis.n - 1) * FINE + 2 * pad + FINE / 2;
         let n = [count(&axes[1]), if ndim == 3 { count(&axes[2]) } else { 1 }];
-        // The absorbing frame of a run repeats the outermost values of the model, and so do columns beyond it.
+        // The absorbing frame of a run repeats the outermost values of the model, and so do columns beyond
+        // the grid.
         let place = |axis: &Axis, k: usize| {
             let at = (k as f64 - pad as f64 + 0.5) / FINE as f64;
             f64::from(axis.o) + f64::from(axis.d) * at.clamp(0.0, (axis.n - 1) as f64)
@@ -56,7 +57,10 @@ impl Columns {
                         format!("x={x}")
                     };
                     bail!(
-                        "horizons {number} and {} of horizons= cross: at {shown} they lie at z={} and z={}; horizons go from the top down and may touch, so cut the lower one where the upper one ends it (sfmath with output='0.5*(x+y+abs(x-y))' takes the deeper of two maps x and y)",
+                        "horizons {number} and {} of horizons= cross: at {shown} they lie at z={} and z={}; \
+                        horizons go from the top down and may touch but not cross, so truncate the lower one \
+                        at the upper one (sfmath with output='0.5*(x+y+abs(x-y))' takes the deeper of two \
+                        maps x and y)",
                         number + 1,
                         above as f32,
                         z as f32
@@ -75,7 +79,8 @@ impl Columns {
         self.depths.len()
     }
 
-    /// The columns around a node, or around the point half a cell beyond it where `beyond` says so.
+    /// The columns around a node, or around the point half a cell beyond it along the axes that `beyond`
+    /// selects.
     pub(super) fn around(&self, node: [usize; 2], beyond: [bool; 2]) -> Vec<Column> {
         let pad = REACH * FINE;
         let along = |axis: usize| -> Vec<(f64, usize)> {
@@ -95,7 +100,7 @@ impl Columns {
         .collect()
     }
 
-    /// The ends along one axis of a column at this offset from a node, in spacings.
+    /// The ends, along one axis, of a column at this offset from a node, in spacings.
     pub(super) fn limits(off: f64) -> [f64; 2] {
         let half = 0.5 / FINE as f64;
         [off - half, off + half]
@@ -128,7 +133,7 @@ impl Columns {
     }
 }
 
-/// The entries of `horizons=`.
+/// Opens the entries of `horizons=`.
 ///
 /// # Errors
 /// No horizons, or an entry that is neither a number nor a map.

@@ -1,9 +1,9 @@
 //! `sflayers`: makes a model from horizons and the rock between them.
 //!
-//! # Conventions
-//! Axes, Voigt numbers and planes are those of `sfstiffness`. A cell that an interface cuts has the effective medium of its
-//! rocks (`kernels::medium::effective`), whose shares come from a window around its node (`kernels::medium::window`). A
-//! window is as wide along x and y as along z, in spacings; each rock has the values of the node's depth.
+//! # Conventions Axes, Voigt numbers and planes are those of `sfstiffness`. A cell that an interface cuts has
+//! the effective medium of its rocks (`kernels::medium::effective`), whose shares come from a window around
+//! its node (`kernels::medium::window`). In spacings, a window is as wide along x and y as along z. Each rock
+//! has its values at the depth of the node.
 
 mod cells;
 mod columns;
@@ -29,7 +29,7 @@ use rsf_io::{Axis, Job};
 use crate::stiffness::grid_of;
 use crate::surfaces::Surface;
 
-/// With more nodes along z than this, horizons that all lie in the first cell cause a warning.
+/// Number of nodes along z above which horizons that all lie in the first cell cause a warning.
 const MANY: usize = 20;
 
 /// The model that the parameters describe.
@@ -37,7 +37,7 @@ struct Model {
     grid: Grid,
     rocks: Vec<Rock>,
     horizons: Vec<Surface>,
-    /// Effective media instead of the rock of each node.
+    /// Whether nodes get effective media instead of the rock of their layer.
     average: bool,
     /// Whether the model is for the programs of staggered grids.
     staggered: bool,
@@ -46,7 +46,7 @@ struct Model {
 /// Runs the program.
 ///
 /// # Errors
-/// Parameters or maps that cannot be used, or the first node whose rock is not an elastic medium.
+/// Parameters or maps that are not valid, or the first node whose rock is not an elastic medium.
 pub fn run(job: &mut Job) -> Result<()> {
     let (axes, ndim) = grid_of(job)?;
     if let Some(i) = axes.iter().position(|a| a.n > 1 && a.d <= 0.0) {
@@ -94,14 +94,15 @@ fn tell_other_units(job: &Job, horizons: &[Surface], z: &Axis) {
     let within = |horizon: &Surface| (1e-6..f64::from(z.d)).contains(&horizon.farthest());
     if !horizons.is_empty() && z.n > MANY && horizons.iter().all(within) {
         job.warn(&format!(
-            "all horizons lie within {} of z=0, the spacing along z: are their units those of the grid?",
+            "all horizons lie within {} of z=0, which is the spacing along z: check that their units are \
+            those of the grid",
             z.d
         ));
     }
 }
 
 impl Model {
-    /// The coefficients that `planes=` asks for, or that the model needs.
+    /// The coefficients that `planes=` requests, or that the model needs.
     fn coefficients(&self, job: &Job) -> Result<Coefficients> {
         let dips = self.average && self.horizons.iter().any(|horizon| !horizon.is_flat());
         let turned = self.rocks.iter().any(Rock::is_turned);
@@ -112,7 +113,7 @@ impl Model {
         Ok(self.grid.asked(job, self.staggered)?.unwrap_or(needed))
     }
 
-    /// Refuses rock that the planes cannot represent, and models that memory cannot hold.
+    /// Refuses rocks that the planes cannot represent, and models that memory cannot hold.
     fn refuse_what_does_not_fit(&self) -> Result<()> {
         for (k, rock) in self.rocks.iter().enumerate().filter(|(_, rock)| rock.is_turned()) {
             let (_, c) = rock

@@ -13,7 +13,7 @@ pub(super) type Medium = (f64, Voigt);
 
 /// The nodes of a model and the coefficients that are written.
 pub(super) struct Grid {
-    /// z, x, y; y has one sample in 2-D.
+    /// Axes z, x, y; y has one sample in 2-D.
     pub(super) axes: [Axis; 3],
     pub(super) ndim: usize,
     pub(super) kind: Coefficients,
@@ -26,7 +26,7 @@ pub(super) struct Planes {
 }
 
 impl Grid {
-    /// Nodes along z, x, y.
+    /// The number of nodes along z, x and y.
     pub(super) fn n(&self) -> [usize; 3] {
         self.axes.each_ref().map(|axis| axis.n)
     }
@@ -39,7 +39,7 @@ impl Grid {
         ends(z, 0) || ends(x, 1) || (self.ndim == 3 && ends(y, 2))
     }
 
-    /// The coefficients that `planes=` asks for.
+    /// The coefficients that `planes=` requests.
     ///
     /// # Errors
     /// A number of planes that no model has, or more than the velocity-stress programs read.
@@ -54,7 +54,8 @@ impl Grid {
                 self.ndim
             ),
             Some(Coefficients::All) if staggered => bail!(
-                "planes={count}: scheme=staggered has {few} planes, which are all that sfvsfd{}d-gpu reads",
+                "planes={count}: a model of scheme=staggered has {few} planes, because sfvsfd{}d-gpu reads \
+                no others",
                 self.ndim
             ),
             kind => Ok(kind),
@@ -70,7 +71,7 @@ impl Grid {
         let bytes = 4.0 * cells * (self.kind.count(self.ndim) + 3) as f64;
         match memory::free() {
             Some(free) if bytes > free => bail!(
-                "the model takes {}, but {} are free: make it with fewer nodes",
+                "the model needs {} of memory, but {} are free: use fewer nodes",
                 memory::gigabytes(bytes),
                 memory::gigabytes(free)
             ),
@@ -116,8 +117,8 @@ impl Grid {
         Ok(Planes { stiffness, density })
     }
 
-    /// Writes the density into the file of the parameter `density` and the planes to standard output, whose header says where the `shears` of
-    /// cut cells stand.
+    /// Writes the density to the file of the parameter `density` and the planes to standard output, whose
+    /// header says where the shear stiffnesses of cut cells are (`shears`).
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -157,7 +158,7 @@ impl Grid {
     }
 }
 
-/// The coefficients of these pairs; rounding errors of float64 become zero.
+/// The coefficients of these pairs of Voigt indices; rounding errors of float64 become zero.
 fn held(c: &Voigt, pairs: &[(usize, usize)]) -> impl Iterator<Item = f32> {
     let largest = c[0][0].max(c[1][1]).max(c[2][2]);
     pairs.iter().map(move |&pair| {

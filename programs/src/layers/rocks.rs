@@ -22,18 +22,18 @@ impl Rock {
     /// The rock of all `layers`, from the top down.
     ///
     /// # Errors
-    /// Lists whose length is neither one nor the number of layers, or missing ones.
+    /// Lists whose length is neither one nor the number of layers, or lists that are missing.
     pub(super) fn all(job: &Job, layers: usize) -> Result<Vec<Self>> {
         let list = |key: &str| -> Result<Vec<f64>> {
             let values = job.floats(key)?;
             match values.len() {
                 0 => bail!(
-                    "{key}= is missing: one number, or one for each of the {layers} layers from the top down"
+                    "{key}= is missing: give one number, or one for each of the {layers} layers from the top down"
                 ),
                 1 => Ok(vec![f64::from(values[0]); layers]),
                 n if n == layers => Ok(values.into_iter().map(f64::from).collect()),
                 n => bail!(
-                    "{key}= has {n} numbers, but there are {layers} layers: one more than horizons= has entries"
+                    "{key}= has {n} numbers, but there are {layers} layers, one more than horizons= has entries"
                 ),
             }
         };
@@ -75,7 +75,7 @@ impl Rock {
         self.datum
     }
 
-    /// Whether it is a fluid at that depth.
+    /// Whether the rock is a fluid at that depth.
     pub(super) fn is_fluid(&self, z: f64) -> bool {
         self.values(z)[2] == 0.0
     }
@@ -83,14 +83,15 @@ impl Rock {
     /// The medium at depth `z`.
     ///
     /// # Errors
-    /// Values that make no elastic medium.
+    /// Values that do not describe an elastic medium.
     pub(super) fn at(&self, z: f64) -> Result<Medium> {
         let [rho, vp, vs] = self.values(z);
         let there = || format!("at z={} with rho={rho} vp={vp} vs={vs}", z as f32);
         let sound = [rho, vp, vs].iter().all(|v| v.is_finite()) && rho > 0.0 && vp > 0.0 && vs >= 0.0;
         if !sound {
             bail!(
-                "{}: density and vp must be positive numbers, vs positive or zero (fluid); the gradients drho=, dvp=, dvs= start at zref=",
+                "{}: density and vp must be positive, and vs positive or zero (a fluid); the gradients \
+                drho=, dvp= and dvs= are relative to the depth zref=",
                 there()
             );
         }

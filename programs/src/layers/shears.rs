@@ -1,5 +1,6 @@
-//! Shear stiffness for a staggered grid: that of the effective medium at the shear stresses, half a cell beyond the
-//! nodes along two axes. The header of the file says so, and the velocity-stress programs then do not average.
+//! Shear stiffnesses for a staggered grid: those of the effective medium at the points of the shear stresses,
+//! half a cell beyond the nodes along two axes. The header of the file says so, and the velocity-stress
+//! programs then do not average them.
 
 use anyhow::{Context, Result};
 use kernels::medium::voigt::slot;
@@ -11,20 +12,21 @@ use crate::modelling::model::{IN_PLACE, ON_NODES};
 /// Shear stiffnesses below this share of c33 are rounding errors, and the medium is a fluid.
 const NO_SHEAR: f64 = 1e-9;
 
-/// Relative rounding errors of planes, which are float32.
+/// The largest relative rounding error of planes, which are float32.
 const ROUNDING: f32 = 1e-5;
 
-/// Voigt number of a shear stress and its axes (0 = z, 1 = x, 2 = y).
+/// The Voigt number of each shear stress and its axes (0 = z, 1 = x, 2 = y).
 const SHEARS: [(usize, [usize; 2]); 3] = [(5, [0, 1]), (4, [0, 2]), (6, [1, 2])];
 
-/// The word in the header for the position of the shear stiffnesses.
+/// The value in the header for the position of the shear stiffnesses.
 pub(super) fn place(staggered: bool) -> &'static str {
     if staggered { IN_PLACE } else { ON_NODES }
 }
 
-/// Replaces the shear stiffnesses of `planes` by those for a staggered grid; `line(place, beyond)` are the points half
-/// a cell beyond a line of nodes along z, x, y, and `medium` is that of one of them. Shear stresses act only between
-/// solid nodes: a point has no shear stiffness if a node around it is fluid.
+/// Replaces the shear stiffnesses of `planes` with those for a staggered grid. `line(place, beyond)` gives
+/// the points half a cell beyond a line of nodes along the axes z, x, y that `beyond` selects, and `medium`
+/// gives the medium of one of them. Shear stresses act only between solid nodes: a point has no shear
+/// stiffness if a node around it is fluid.
 ///
 /// # Errors
 /// A rock that is not an elastic medium.
@@ -38,7 +40,7 @@ pub(super) fn staggered<L>(
     let fluids = fluids(grid, planes);
     for (number, axes) in &SHEARS[..if grid.ndim == 3 { 3 } else { 1 }] {
         let beyond = [0, 1, 2].map(|axis| axes.contains(&axis));
-        // The nodes around the point; beyond the grid, its last nodes repeat.
+        // Look at the nodes around the point; beyond the grid, its last nodes repeat.
         let slides = |[x, y]: [usize; 2], z: usize| {
             let next = |at: usize, axis: usize, n: usize| [at, (at + usize::from(beyond[axis])).min(n - 1)];
             let nodes = |y| next(x, 1, nx).map(|x| next(z, 0, nz).map(|z| z + nz * (x + nx * y)));
@@ -72,7 +74,7 @@ pub(super) fn staggered<L>(
     Ok(())
 }
 
-/// Whether each node is fluid: its stress does not depend on the direction of a compression.
+/// Whether each node is fluid, so that its stress does not depend on the direction of a compression.
 fn fluids(grid: &Grid, planes: &Planes) -> Vec<bool> {
     let [c11, c33, c13] = [(1, 1), (3, 3), (1, 3)].map(|pair| &planes.stiffness[slot(grid.ndim, pair)]);
     let node = |k: usize| c11[k] * c33[k] - c13[k] * c13[k] <= ROUNDING * c33[k] * c33[k];

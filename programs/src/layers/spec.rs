@@ -6,12 +6,13 @@ const PARAMS: &[Param] = &[
     Param::string("horizons").doc(
         "depths of the interfaces from the top down, each a number or an RSF map (n1 x, n2 y), separated by commas; n of them separate n + 1 layers",
     ),
-    Param::floats("rho").alias("ro").doc("density of the layers from the top down; like every list down to alpha=, one number for all or one for each layer"),
-    Param::floats("vp").doc("P velocity, along the axis of symmetry where the rock has one"),
+    Param::floats("rho").alias("ro").doc("density of the layers from the top down; like all lists below up \
+    to alpha=, one number for all layers or one for each"),
+    Param::floats("vp").doc("P velocity, along the axis of symmetry if the rock has one"),
     Param::floats("vs").doc("S velocity along that axis; 0 in a fluid"),
-    Param::floats("drho").default("0").doc("growth of density with a unit of depth"),
-    Param::floats("dvp").default("0").doc("growth of vp with a unit of depth"),
-    Param::floats("dvs").default("0").doc("growth of vs with a unit of depth"),
+    Param::floats("drho").default("0").doc("increase of density per unit of depth"),
+    Param::floats("dvp").default("0").doc("increase of vp per unit of depth"),
+    Param::floats("dvs").default("0").doc("increase of vs per unit of depth"),
     Param::floats("zref").default("0").doc("depth at which rho=, vp= and vs= hold"),
     Param::floats("epsilon").alias("eps").default("0").doc("Thomsen epsilon"),
     Param::floats("delta").alias("del").default("0").doc("Thomsen delta, exact"),
@@ -52,31 +53,36 @@ pub static PROGRAM: Program = Program {
 };
 
 const COMMENTS: &str = "\
-Axes are z (down), x and, in 3-D, y. The planes follow on the next axis as those of sfstiffness, and units are those of density \
-times velocity squared. Maps are interpolated linearly; the same maps, from the bottom up and with a bottom and a top, are surfaces= of sfhexmesh, \
-which makes elements that follow them. Horizons may touch but not cross. A horizon above or below the grid is allowed.
+Axes are z (down), x and, in 3-D, y. The planes are on the next axis, in the order of sfstiffness, and their unit is \
+that of density times velocity squared. Maps are interpolated linearly; the same maps, from the bottom up and together \
+with a bottom and a top, can be given as surfaces= to sfhexmesh, which makes elements that follow them. Horizons may \
+touch but not cross, and may lie above or below the grid.
 
 Each layer has constant rock, or rock whose density and velocities grow linearly with depth: vp at depth z is vp + dvp (z - zref). With \
 epsilon=, delta= and gamma= it is transversely isotropic about the vertical, or about an axis that nu= and alpha= turn as in sfstiffness.
 
-A node near an interface has the effective medium of the rocks around it: the stiffness of fine layers of these rocks in the same \
-shares, parallel to the interface (Backus 1962; Schoenberg and Muir 1989), and the mean of their densities. Horizontal interfaces make \
-VTI cells, dipping ones tilted cells, for which all 6 or 21 coefficients are written. The shares are those of a smooth window of four \
-spacings to each side, which differs for the two kinds of programs (scheme=): reflections at normal incidence keep their amplitude within 4 % for waves of \
-ten points and more (collocated) or of six and more (staggered). Windows are negative in places, so shares and with them the density overshoot by up to 8 % of the \
-contrast. Stiffnesses are harmonic means and overshoot more: c33 by up to 13 % where the stiffer rock has 2.4 times the c33 of the other, by up to 32 % where it has 4 times, \
-so the stable time step is shorter than that of the rocks. Where the result would be no elastic medium, a node averages its own cell only.
+A node near an interface has the effective medium of the rocks around it: the stiffness of fine layers of these rocks in \
+the same shares, parallel to the interface (Backus 1962; Schoenberg and Muir 1989), and the mean of their densities. \
+Horizontal interfaces make VTI cells, dipping ones tilted cells, for which all 6 or 21 coefficients are written. The \
+shares are those of a smooth window of four spacings to each side, which differs for the two kinds of programs \
+(scheme=): reflections at normal incidence keep their amplitude within 4 % for wavelengths of at least ten points \
+(collocated) or six points (staggered). Windows are negative in places, so that the shares and with them the density \
+overshoot by up to 8 % of the contrast. Stiffnesses are harmonic means and overshoot more: c33 by up to 13 % if the \
+stiffer rock has 2.4 times the c33 of the other, and by up to 32 % if it has 4 times, so that the stable time step is \
+shorter than that of the rocks. If the result is not an elastic medium, a node averages only its own cell.
 
-scheme=staggered writes four or nine planes. Of a tilted cell these are the nine of the effective medium as they are; the other \
-coefficients (c15, c35, ...), which are of second order in the contrast, are left out. The shear stiffnesses are those \
-of the effective medium at the shear stresses, half a cell beyond the nodes; shears=staggered in the header tells the modelling \
-programs (sfvsfd2d-gpu, sfvsfd3d-gpu) to take them as they are, and sfewefd2d-gpu and sfewefd3d-gpu refuse such a file. The velocity-stress programs take files of the other \
-scheme (shears=collocated) with a warning. The outermost nodes, which \
-the frame of a run repeats, have the rock of their layer, because CPML may be unstable in cut cells.
+scheme=staggered writes four or nine planes. For a tilted cell these are the unchanged coefficients of the effective \
+medium; the other coefficients (c15, c35, ...), which are of second order in the contrast, are left out. The shear \
+stiffnesses are those of the effective medium at the shear stresses, half a cell beyond the nodes; shears=staggered in \
+the header makes the modelling programs (sfvsfd2d-gpu, sfvsfd3d-gpu) use them without averaging, and sfewefd2d-gpu and \
+sfewefd3d-gpu refuse such a file. The velocity-stress programs take files of the other scheme (shears=collocated) with a \
+warning. The outermost nodes, which the frame of a run repeats, have the rock of their layer, because CPML may be \
+unstable in cut cells.
 
-Where fluid meets solid, a node averages its own cell only. With scheme=staggered it slips along the interface with the material that fills the larger part of its cell, \
-and shear stresses act only between solid nodes: waves across the interface meet it at its true position between nodes, and waves along it meet a staircase. \
-A flat sea floor is best half way between two rows of nodes; for one that dips a mesh (sfhexmesh) is better.";
+Where fluid meets solid, a node averages only its own cell. With scheme=staggered the node slips along the interface \
+with the material that fills the larger part of its cell, and shear stresses act only between solid nodes: waves across \
+the interface meet it at its true position between nodes, and waves along it meet a staircase. A flat sea floor should \
+lie half way between two rows of nodes; for a dipping one a mesh (sfhexmesh) is better.";
 
 const EXAMPLE: &str = "\
 # a layer that thins over a slope of 8 degrees, for sfvsfd2d-gpu

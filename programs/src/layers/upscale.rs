@@ -1,8 +1,8 @@
 //! `sfupscale`: the effective medium of a fine grid on one that is coarser by a whole number.
 //!
-//! A coarse node has the effective medium of layers (Schoenberg and Muir 1989) whose rocks are those of all fine nodes within its
-//! window, each with the weight that the window gives its cell. The layers are normal to the direction in which the fine medium
-//! changes most around the node.
+//! A coarse node has the effective medium of layers (Schoenberg and Muir 1989) whose rocks are those of all
+//! fine nodes within its window, each with the weight that the window gives to its cell. The normal of the
+//! layers is the direction in which the fine medium changes most around the node.
 
 use anyhow::{Context, Result, bail};
 use kernels::medium::window::{REACH, Window};
@@ -16,22 +16,23 @@ use crate::modelling::model::{IN_PLACE, SHEARS, shared_grid};
 
 pub use super::upscale_spec::PROGRAM;
 
-/// A fine model, all planes in memory order.
+/// A fine model, with all planes in memory order.
 struct Fine {
     grid: Grid,
     stiffness: Vec<Vec<f32>>,
     density: Vec<f32>,
-    /// Fine spacings in a coarse one.
+    /// The number of fine spacings in a coarse one.
     factor: usize,
     window: Window,
 }
 
-/// Weights of fine nodes along an axis: the first of them, which may lie before the grid, and all weights.
+/// The weights of fine nodes along an axis: the index of the first node, which may lie before the grid, and
+/// all weights.
 struct Weights {
     first: isize,
     of_window: Vec<f64>,
     of_cell: Vec<f64>,
-    /// Distance from the coarse node, in coarse spacings.
+    /// Distances from the coarse node, in coarse spacings.
     off: Vec<f64>,
 }
 
@@ -40,7 +41,7 @@ struct Line<'a> {
     fine: &'a Fine,
     across: [Weights; 2],
     lower: bool,
-    /// The points are those of shear stresses, half a cell beyond the nodes along two axes.
+    /// True if the points are those of shear stresses, half a cell beyond the nodes along two axes.
     shears: bool,
     place: [usize; 2],
 }
@@ -61,7 +62,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     if staggered && turned {
         bail!(
-            "{} planes of standard input are all coefficients of a medium that may be tilted; scheme=staggered holds {}",
+            "the {} planes on standard input are all coefficients of a medium that may be tilted; \
+            scheme=staggered holds {}",
             fine.grid.kind.count(coarse.ndim),
             Coefficients::Orthorhombic.count(coarse.ndim)
         );
@@ -90,7 +92,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     coarse.write(job, "denout", &planes, Some(shears::place(staggered)))
 }
 
-/// Every `factor`th node.
+/// The axis of every `factor`th node.
 fn coarser(axis: &Axis, factor: usize) -> Axis {
     Axis {
         n: (axis.n - 1) / factor + 1,
@@ -114,12 +116,14 @@ impl Fine {
         shared_grid(&[&input, &density], ndim)?;
         if input.header().text(SHEARS).as_deref() == Some(IN_PLACE) {
             bail!(
-                "standard input has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes; make the fine model with scheme=collocated, with average=n or by sfstiffness"
+                "standard input has shears=staggered in its header: its shear stiffnesses are half a cell \
+                beyond the nodes; make the fine model with scheme=collocated, with average=n or with \
+                sfstiffness"
             );
         }
         if let Some(i) = (0..ndim).find(|i| axes[*i].n > 1 && axes[*i].n <= factor) {
             bail!(
-                "n={factor} leaves one node of n{}={}: n= must be smaller than that",
+                "n={factor} leaves only one of n{}={} nodes: n= must be smaller than that number",
                 i + 1,
                 axes[i].n
             );
@@ -157,7 +161,7 @@ impl Fine {
         Ok(fine)
     }
 
-    /// Checks every fine node, so that a fault is reported at its node and not in a mean.
+    /// Checks every fine node, so that a fault is reported at its node and not in an average.
     fn refuse_what_is_no_medium(&self) -> Result<()> {
         let [nz, nx, _] = self.grid.n();
         (0..self.density.len()).into_par_iter().try_for_each(|cell| {
@@ -250,10 +254,11 @@ fn read(input: &mut Input, cells: usize) -> Result<Vec<f32>> {
     Ok(values)
 }
 
-/// Number of the latest media with which that of a fine node is compared.
+/// The number of most recent media with which that of a fine node is compared.
 const ALIKE: usize = 16;
 
-/// Fine nodes that have the medium of `cell`, and the sums of their weights in the window and in the coarse cell.
+/// A group of fine nodes that have the medium of `cell`: the sums of their weights in the window and in the
+/// coarse cell.
 struct Run {
     cell: usize,
     weights: [f64; 2],
@@ -316,7 +321,7 @@ impl Line<'_> {
         made.expect("there is a window")
     }
 
-    /// The medium where fluid meets solid, from only the cell of the node.
+    /// The medium where fluid meets solid, computed from only the cell of the node.
     fn contact(&self, runs: &[Run], normal: [f64; 3]) -> Medium {
         let held = runs.iter().filter(|run| run.weights[1] != 0.0);
         let parts: Vec<(f64, Voigt)> = held
@@ -327,8 +332,9 @@ impl Line<'_> {
         (density.sum(), super::cells::mixed(&parts, normal, self.shears))
     }
 
-    /// Every fine node within reach, z fastest: its cell, its weights in the window and in the cell of the coarse node, and
-    /// its distance along x, y, z in coarse spacings. Beyond the grid its last nodes repeat.
+    /// Calls `take` for every fine node in the window, z fastest, with its cell, its weights in the window
+    /// and in the cell of the coarse node, and its distance along x, y, z in coarse spacings. Beyond the grid
+    /// its last nodes repeat.
     fn each(&self, along: &Weights, mut take: impl FnMut(usize, [f64; 2], [f64; 3])) {
         let n = self.fine.grid.n();
         let at = |w: &Weights, i: usize, axis: usize| {

@@ -3,7 +3,8 @@
 use rsf_io::{Param, Program};
 
 const PARAMS: &[Param] = &[
-    Param::int("n").required().range("2 to 100", Some(2.0), Some(100.0)).doc("factor between the spacings: every n-th node is kept"),
+    Param::int("n").required().range("2 to 100", Some(2.0), Some(100.0)).doc("ratio of the spacings: every \
+    n-th node is kept"),
     Param::input("den").required().doc("density on the fine grid"),
     Param::output("denout").required().doc("density on the coarse grid"),
     Param::choice("scheme", &["collocated", "staggered"])
@@ -26,14 +27,17 @@ pub static PROGRAM: Program = Program {
 };
 
 const COMMENTS: &str = "\
-Standard input holds stiffness planes as sfstiffness writes them, den= the density. Of every axis every n-th node is kept, from the first one \
-on; each of them gets the medium that long waves see in place of the fine nodes around it: fine layers (Schoenberg and Muir 1989) of \
-their rocks, across the direction in which the fine medium changes most there, with the weights of the windows of sflayers, and the mean of their densities. \
-Beyond the grid its last nodes repeat. Interfaces need not lie on coarse nodes. Travel times through layers that are thinner than a coarse cell are kept within \
-0.2 % of a period (staggered) or 0.9 % (collocated) in a tested case. A model of scheme=staggered is refused as input, because its shear stiffnesses lie between the nodes.
+Standard input holds stiffness planes as sfstiffness writes them, and den= the density. Along every axis every n-th node \
+is kept, beginning with the first; each of them gets the medium that is equivalent to the fine nodes around it for long \
+waves: fine layers (Schoenberg and Muir 1989) of their rocks, across the direction in which the fine medium changes most \
+there, with the weights of the windows of sflayers, and the mean of their densities. Beyond the grid its last nodes \
+repeat. Interfaces need not lie on coarse nodes. In a tested case, travel times through layers that are thinner than a \
+coarse cell are accurate to 0.2 % of a period (staggered) or 0.9 % (collocated). A model of scheme=staggered is refused \
+as input, because its shear stiffnesses lie between the nodes.
 
-scheme=staggered writes the planes for the velocity-stress programs as sflayers does. Where fluid meets solid, a node averages its own cell only. \
-Windows hold (8n)^2 fine nodes in 2-D and (8n)^3 in 3-D: where every fine node differs from its neighbours, large 3-D models take long.";
+scheme=staggered writes the planes for the velocity-stress programs as sflayers does. Where fluid meets solid, a node \
+averages only its own cell. Windows hold (8n)^2 fine nodes in 2-D and (8n)^3 in 3-D: if every fine node differs from \
+its neighbours, large 3-D models take a long time.";
 
 const EXAMPLE: &str = "\
 sfspike n1=801 n2=801 d1=2.5 d2=2.5 nsp=2 k1=1,400 l1=399,801 mag=2000,3500 > vp.rsf

@@ -1,4 +1,4 @@
-//! Any bytes as a dataset: the header, every getter, the elements by stream and by position.
+//! Reads any bytes as a dataset: the header, every getter, and the elements as a stream and by position.
 //!
 //! `rsf-io/fuzz/run 600` builds it with a stable toolchain and runs it for ten minutes.
 #![no_main]
@@ -35,7 +35,7 @@ fn getters(header: &Header) {
     let _ = (header.elements(), header.rank(), header.format(), header.sizes());
 }
 
-/// Reads what is there, at most a few thousand elements.
+/// Reads the elements of the input, at most a few thousand.
 fn elements<T: Element>(input: &mut Input) {
     let mut piece = vec![T::zeroed(); 97];
     if input.is_seekable() && input.len() >= 97 {
@@ -56,7 +56,7 @@ fn elements<T: Element>(input: &mut Input) {
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(header) = Header::parse(bytes) {
         getters(&header);
-        // What was read is written back as history, and reads the same.
+        // The history of a header reads as the same header.
         let again = Header::parse(header.history()).expect("a history is a header");
         assert!(again.entries().eq(header.entries()));
     }

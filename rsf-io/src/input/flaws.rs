@@ -7,8 +7,8 @@ use super::{Cut, Input};
 use crate::{Error, Result};
 
 impl Input {
-    /// Warns if `esize` is not the size of the type. As in Madagascar's library the type decides, so that data of twice
-    /// the size would be read as twice as many numbers.
+    /// Warns if `esize` is not the size of the type. As in Madagascar's library the type decides, so that
+    /// data with elements of twice the size would be read as twice as many numbers.
     pub(super) fn compare_sizes(&mut self) {
         let (size, format) = (self.format.kind.size(), self.format);
         if let Some(said) = self.header.int("esize")
@@ -23,9 +23,9 @@ impl Input {
         }
     }
 
-    /// Finds out whether elements can be read by position, and if so whether the file holds all of them. Where `cut`
-    /// allows it, data that end early are read up to their last whole record: the header then gets that length, in a
-    /// line of its own.
+    /// Finds out whether elements can be read by position, and if so whether the file holds all of them. If
+    /// `cut` allows it, data that end early are read up to their last complete record: the header then gets
+    /// that length in a new line.
     pub(super) fn measure(&mut self, cut: Cut) -> Result<()> {
         let meta = self.reader.get_ref().metadata().map_err(|e| self.unreadable(e))?;
         if !meta.is_file() || !self.format.is_binary() {
@@ -49,7 +49,7 @@ impl Input {
         Ok(())
     }
 
-    /// Shortens the dataset to the whole records among the `elements` that the file holds.
+    /// Shortens the dataset to the complete records among the `elements` elements that the file holds.
     fn shorten(&mut self, lack: String, elements: u64, cut: Cut) -> Result<()> {
         let whole = match cut {
             Cut::Along(axis) => self.header.whole_records_along(axis, elements),

@@ -6,7 +6,7 @@ use crate::file_id::{FileId, file_id};
 use crate::header::TERMINATOR;
 use crate::pipe;
 
-/// Files that begin with these bytes are not datasets; what they are, and what reads them.
+/// The first bytes of files that are not datasets, with the kind of the file and a program that reads it.
 const KNOWN: [(&[u8], &str); 20] = [
     (b"\x89PNG", "a picture (PNG)"),
     (b"GIF8", "a picture (GIF)"),
@@ -41,7 +41,7 @@ const KNOWN: [(&[u8], &str); 20] = [
         "a picture or map (TIFF; sifaka.grids in Python reads GeoTIFF)",
     ),
 ];
-/// Bytes that are examined.
+/// The number of bytes that are examined.
 const LOOK: usize = 4096;
 
 /// An error message with advice if the first bytes are not an RSF header; `None` if they may be one.
@@ -68,11 +68,13 @@ pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
         None => "give the header, not the file with the numbers,".into(),
     };
     Some(format!(
-        "has no RSF header but {what}: {header} or write one, as in echo 'n1=100 n2=50 d1=10 d2=10 data_format=native_float in=numbers.bin' > x.rsf"
+        "contains {what} without an RSF header: {header} or write one, as in echo 'n1=100 n2=50 d1=10 d2=10 \
+        data_format=native_float in=numbers.bin' > x.rsf"
     ))
 }
 
-/// An error message for a text without `=` whose first or second line holds only numbers, as a list of points does.
+/// An error message for text without `=` whose first or second line holds only numbers, as in a list of
+/// points.
 fn table(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text)
         .ok()
@@ -93,7 +95,7 @@ fn table(text: &[u8]) -> Option<String> {
     ))
 }
 
-/// The error message for an empty header file, which the shell has emptied if it is standard output, too.
+/// The error message for an empty header file. If the file is also standard output, the shell has emptied it.
 pub(super) fn emptied(ids: &[FileId]) -> &'static str {
     let output = pipe::stdout_file().ok().and_then(|file| file_id(&file));
     if output.is_some_and(|output| ids.contains(&output)) {
@@ -141,7 +143,7 @@ mod tests {
         assert!(
             told(&[1, 0, 0, 0, 2, 0, 0, 0], None)
                 .unwrap()
-                .contains("has no RSF header but binary data")
+                .contains("contains binary data without an RSF header")
         );
         for points in ["1000 500\n1200 500\n", "# x, z\n1e3,500\n", "x z\n1000\t500"] {
             let said = told(points.as_bytes(), None).unwrap();

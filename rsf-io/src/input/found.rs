@@ -19,7 +19,7 @@ pub(super) struct Found {
     path: PathBuf,
     /// A warning, if another file of that name may be meant.
     pub doubt: Option<String>,
-    /// Whether it was chosen among two files of that name by its length alone.
+    /// Whether it was chosen from two files of that name by its length alone.
     guessed: bool,
 }
 
@@ -36,9 +36,9 @@ pub struct DataFile {
     pub path: PathBuf,
     /// A warning, if another file of that name may be meant.
     pub doubt: Option<String>,
-    /// Whether it lies in the current folder, not beside the header, and was chosen by its length alone.
+    /// Whether it lies in the current folder, not in that of the header, and was chosen by its length alone.
     pub guessed: bool,
-    /// The path of another header, with which it was written and which still names it.
+    /// The path of another header that it was written with and that still names it.
     pub of_other: Option<PathBuf>,
 }
 
@@ -46,7 +46,7 @@ pub struct DataFile {
 /// header.
 ///
 /// # Errors
-/// A file that is not there or cannot be opened, or a header without `in=`.
+/// A file that does not exist or cannot be opened, or a header without `in=`.
 pub fn data_file(path: &Path, header: &Header) -> Result<Option<DataFile>> {
     let Some(data) = header.path("in") else {
         return Err(Error::new("no in= in the header, so there are no data"));
@@ -70,7 +70,8 @@ fn is_other(one: &Path, other: &Path) -> bool {
     id(one).is_some_and(|one| id(other) != Some(one))
 }
 
-/// Whether the header at this path names these data: in its own folder or, if no such file exists, in the current one.
+/// Whether the header at this path names these data, in its own folder or, if no such file exists there, in
+/// the current one.
 fn names(header: &Path, data: &File) -> bool {
     let read = |file: File| Header::read(&mut BufReader::new(file)).ok();
     let Some(named) = File::open(header)
@@ -90,12 +91,13 @@ fn shown(path: &Path) -> String {
     format!("data file {}", path.display())
 }
 
-/// Opens the file that `in=` names: as named, else beside the header, whose path is `place` if it has one.
+/// Opens the file that `in=` names: as named, else in the folder of the header, whose path is `place` if it
+/// has one.
 ///
-/// Where both exist, the attribute that this library gives to its data files shows which one belongs to the header.
-/// Without the attribute the file is taken whose length agrees with the header, if only one does; else the one that is
-/// named from the current directory, as in Madagascar, with a warning. Where both belong to other headers, the one
-/// beside the header is taken, with a warning.
+/// Where both exist, the attribute that this library gives to its data files shows which one belongs to the
+/// header. Without the attribute, the file whose length agrees with the header is taken if there is only one;
+/// else the one in the current directory, as in Madagascar, with a warning. Where both belong to other
+/// headers, the one in the header's folder is taken, with a warning.
 pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> Result<Found> {
     let here = open_file(path, &shown(path), "a file of numbers");
     let found = |file: File, doubt: Option<String>| Found {
@@ -110,7 +112,9 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
     let Some(place) = place else {
         let doubt = made_elsewhere(header.history()).map(|made| {
             format!(
-                "the header came through a pipe and was made in {made}: its data {} are read from the current folder; to read the data beside the header, redirect its file (< FILE) or give the file's name",
+                "the header came through a pipe and was made in {made}: its data {} are read from the \
+                current folder; to read the data next to the header, redirect its file (< FILE) or give the \
+                file's name",
                 path.display()
             )
         });
@@ -141,7 +145,9 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
             let fits = |file: &File| file.metadata().is_ok_and(|data| Some(data.len()) == long);
             let doubt = |which: &str| {
                 Some(format!(
-                    "{} is there and so is {}, and neither is known to belong to the header: the {which} is read. Rename one of them and set in= of its header (sfcp copies a dataset to a name of its own)",
+                    "{} and {} both exist, and neither is known to belong to the header: the {which} is \
+                    read. Rename one of them and set in= of its header (sfcp copies a dataset and gives the \
+                    data a new name)",
                     path.display(),
                     beside.display()
                 ))
@@ -171,7 +177,8 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
     }
 }
 
-/// The size in bytes that the header implies for its data file; `None` where the data are text, or the header does not say.
+/// The size in bytes that the header implies for its data file; `None` if the data are text, or if the header
+/// does not give the size.
 fn expected(header: &Header) -> Option<u64> {
     let format = header.format().ok()?;
     let size = match format.form {
@@ -211,7 +218,7 @@ fn own_path(header: &Path) -> PathBuf {
     folder.join(header.file_name().unwrap_or_default())
 }
 
-/// Words for a message, ` (there is PATH.rsf)`, if only that file exists and `path` does not.
+/// The words ` (there is PATH.rsf)` for a message, if that file exists and `path` does not.
 pub(super) fn near(path: &Path) -> String {
     let mut longer = path.as_os_str().to_owned();
     longer.push(".rsf");

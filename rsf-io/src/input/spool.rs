@@ -9,7 +9,7 @@ use crate::data::{Complex, Element, Form, Kind};
 use crate::{Error, Result};
 
 impl Input {
-    /// The rest of data in text form, as it stands in the file; `self` then has no elements left.
+    /// The rest of data in text form, exactly as in the file; `self` then has no elements left.
     /// Errors: data in another form.
     pub fn text_left(&mut self) -> Result<Vec<u8>> {
         if self.format.is_binary() {

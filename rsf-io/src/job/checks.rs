@@ -12,8 +12,8 @@ use crate::{Error, Result};
 const ANSWERS: [&str; 6] = ["y", "n", "yes", "no", "true", "false"];
 
 impl Job {
-    /// Refuses a run without its required parameters, and names all that are missing. An input may be missing if a file
-    /// has the name of its tag.
+    /// Refuses a run without its required parameters, and names all that are missing. The parameter of an
+    /// input may be missing if a file has the name of its tag.
     pub(super) fn check_required(&self) -> Result<()> {
         let missing: Vec<String> = self
             .program
@@ -48,7 +48,7 @@ impl Job {
         Ok(())
     }
 
-    /// Refuses a number, `y` or `n` where an RSF file is meant, unless a file has that name.
+    /// Refuses a number, `y` or `n` in place of an RSF file, unless a file has that name.
     pub(super) fn check_name(&self, key: &str, path: &OsStr) -> Result<()> {
         let Some(word) = path.to_str().filter(|_| !Path::new(path).exists()) else {
             return Ok(());

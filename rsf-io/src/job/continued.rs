@@ -26,8 +26,8 @@ impl Job {
         Ok(before)
     }
 
-    /// Every declared parameter except files and those in `but`, with its given value or its default (`None` if the
-    /// default depends on other things). The lists are equal for runs that were asked to do the same.
+    /// Every declared parameter except files and those in `but`, with its given value or its default (`None`
+    /// if the default depends on other things). Runs with the same settings have equal lists.
     pub fn settings(&self, but: &[&str]) -> Result<Vec<(&'static str, Option<String>)>> {
         let files = [ParamKind::Input, ParamKind::Output, ParamKind::NumberOrFile];
         let params = self.program.params.iter();
@@ -52,7 +52,7 @@ impl Job {
             .collect())
     }
 
-    /// The program's own name, whatever it was called by.
+    /// The program's declared name, whatever name it was called by.
     pub fn declared_name(&self) -> &'static str {
         self.program.name
     }

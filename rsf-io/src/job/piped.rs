@@ -9,11 +9,12 @@ use crate::input::Cut;
 use crate::place::Place;
 use crate::{Input, Output, Result};
 
-/// Bytes read at a time.
+/// The number of bytes that are read at a time.
 const BUFFER: usize = 1 << 20;
 
 impl Job {
-    /// The dataset that another program writes into `pipe`; messages call it `name`. This waits for its header.
+    /// The dataset that another program writes to `pipe`; messages call it `name`. The call waits for its
+    /// header.
     ///
     /// # Errors
     /// The pipe holds no dataset.
@@ -22,8 +23,8 @@ impl Job {
         Input::from_reader(name.into(), reader, None, Cut::Refused)
     }
 
-    /// A dataset for another program, which reads it from `pipe`; messages call it `name`. It has the axes of the dataset
-    /// of [`Job::follow`].
+    /// A dataset for another program, which reads it from `pipe`; messages call it `name`. It has the axes of
+    /// the dataset that was given to [`Job::follow`].
     ///
     /// # Errors
     /// The history is not a header.

@@ -1,4 +1,4 @@
-//! Axes of a dataset that is written, and the digits of their numbers.
+//! The axes of a dataset that is written, and the digits of their numbers.
 
 use super::Output;
 use crate::Axis;
@@ -6,8 +6,8 @@ use crate::axis::MAX_AXES;
 use crate::number::{format_g, leading_f32, shortest_g};
 
 impl Output {
-    /// Sets n, o, d, label and unit of axis `i`, counted from 1. Without a label or unit a stale one of
-    /// the history is emptied.
+    /// Sets n, o, d, label and unit of axis `i`, counted from 1. If the axis has no label or unit, an old one
+    /// in the history is emptied.
     pub fn set_axis(&mut self, i: usize, axis: &Axis) {
         self.put_int(&format!("n{i}"), i64::try_from(axis.n).unwrap_or(i64::MAX));
         self.put_float(&format!("o{i}"), axis.o);
@@ -43,16 +43,16 @@ impl Output {
         }
     }
 
-    /// Puts a real number into the header: with the six digits of Madagascar where they read as the same number; else as the
-    /// history has it, if it has that number under this key or for another axis (axes that stay or are turned keep all of
-    /// their digits); else with as many digits as it takes.
+    /// Puts a real number into the header: with the six digits of Madagascar if they read as the same number;
+    /// else with the digits of the history, if it has that number under this key or for another axis, so that
+    /// unchanged and transposed axes keep all of their digits; else with as many digits as it takes.
     pub fn put_float(&mut self, key: &str, value: f32) {
         let usual = leading_f32(format_g(f64::from(value), 6).as_bytes()).0 == value;
         let kept = if usual { None } else { self.known(key, value) };
         self.put(key, kept.unwrap_or_else(|| shortest_g(value)));
     }
 
-    /// The text of the history for that number, under `key` or the same key of another axis.
+    /// The text of that number in the history, under `key` or the same key of another axis.
     fn known(&self, key: &str, value: f32) -> Option<String> {
         let letter = key.trim_end_matches(|c: char| c.is_ascii_digit());
         let others = (1..=MAX_AXES).map(|i| format!("{letter}{i}"));

@@ -1,4 +1,4 @@
-//! A dataset that continues where an interrupted run has left it.
+//! A dataset that continues where an interrupted run left it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,18 +13,18 @@ use crate::pipe::{is_null, name_of};
 use crate::place::Layout;
 use crate::{Error, Result};
 
-/// Bytes at the end of the elements whose checksum identifies them.
+/// The number of bytes at the end of the elements whose checksum identifies the elements.
 const TAIL: u64 = 4096;
 
-/// The first elements of a dataset, written by an interrupted run, and where they are stored: the run that resumes it
-/// begins with them.
+/// The first elements of a dataset, which an interrupted run wrote, and the place where they are stored. The
+/// run that resumes it begins with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The absolute path of the file; `None` for elements that went into a pipe.
     path: Option<PathBuf>,
-    /// Bytes of the file before the first element.
+    /// The number of bytes in the file before the first element.
     start: u64,
-    /// Bytes of the elements.
+    /// The number of bytes of the elements.
     bytes: u64,
     /// Number of elements.
     elements: u64,
@@ -93,7 +93,9 @@ impl Written {
             return match self.elements {
                 0 => Ok(()),
                 count => Err(Error::new(format!(
-                    "{output}: the {count} elements that the interrupted run has written went into a pipe and cannot be written again: a run that is to be resumed writes into files (several ranks: out=data.bin > data.rsf)"
+                    "{output}: the {count} elements that the interrupted run has written went into a pipe \
+                    and cannot be written again: a run that is to be resumed must write to files (several \
+                    ranks: out=data.bin > data.rsf)"
                 ))),
             };
         };
@@ -107,12 +109,14 @@ impl Written {
         let wanted = self.start + self.bytes;
         if there < wanted {
             return Err(Error::new(format!(
-                "{output}: data file {shown} of the interrupted run has {there} bytes, but the state counts on {wanted}: it was cut or written anew; resume needs it as it was"
+                "{output}: data file {shown} of the interrupted run has {there} bytes, but the state \
+                requires {wanted}: it was cut or written anew; resume= needs it unchanged"
             )));
         }
         if self.tail != 0 && self.mark().map_err(failed)? != self.tail {
             return Err(Error::new(format!(
-                "{output}: data file {shown} does not hold what the interrupted run had written when its state was saved: another run has written it since; resume needs it as it was"
+                "{output}: data file {shown} does not hold what the interrupted run had written when its \
+                state was saved: another run has written to it since; resume= needs it unchanged"
             )));
         }
         Ok(())
@@ -130,7 +134,7 @@ impl Output {
     /// Errors: a failed write.
     pub fn so_far(&mut self) -> Result<Written> {
         if let Some(before) = &self.before {
-            // Nothing was added yet, and nothing was copied.
+            // Nothing has been added or copied yet.
             return Ok(before.clone());
         }
         self.flush()?;
@@ -166,13 +170,13 @@ impl Output {
         file.is_some_and(|file| !is_regular(file) && !is_null(file))
     }
 
-    /// A second handle to the data file, to sync it to disk; `None` for a pipe.
+    /// A second handle to the data file, for syncing it to disk; `None` for a pipe.
     pub fn data_file(&self) -> Option<File> {
         let file = self.data.as_ref()?.get_ref();
         is_regular(file).then(|| file.try_clone().ok())?
     }
 
-    /// Empties the header file of a resumed run, which was kept until its new header is written.
+    /// Empties the header file of a resumed run, which is kept until its new header is written.
     pub(super) fn empty_kept(&self, header: &File) -> Result<()> {
         match self.before {
             Some(_) if is_regular(header) => header.set_len(0).map_err(|e| Error::writing(&self.name, e)),
@@ -180,7 +184,8 @@ impl Output {
         }
     }
 
-    /// Begins with the elements of the interrupted run: those in this data file stay, those in another are copied.
+    /// Begins with the elements of the interrupted run: those in this data file stay, and those in another
+    /// are copied.
     pub(super) fn recall(&mut self) -> Result<()> {
         let Some(before) = self.before.take() else {
             return Ok(());
@@ -202,7 +207,7 @@ impl Output {
         if let Some(data) = &mut self.data {
             if before.bytes == 0 && before.elements > 0 && !is_null(data.get_ref()) {
                 return Err(Error::new(format!(
-                    "{}: the interrupted run has written its {} elements to /dev/null: they are gone",
+                    "{}: the interrupted run wrote its {} elements to /dev/null: they are gone",
                     self.name, before.elements
                 )));
             }
@@ -236,8 +241,8 @@ impl Output {
 mod tests {
     use super::*;
 
-    /// A file that could not be read while it was written is checked by its length alone; any other by its last bytes,
-    /// too.
+    /// A file that could not be read while it was written is checked by its length alone; any other file is
+    /// also checked by its last bytes.
     #[test]
     fn elements_without_a_mark_are_known_by_their_length() {
         let folder = tempfile::tempdir().unwrap();
@@ -254,7 +259,7 @@ mod tests {
         assert!(written(2, 0).check("d.rsf").is_ok());
         let short = written(3, 0).check("d.rsf").unwrap_err().to_string();
         assert!(
-            short.contains("has 8 bytes, but the state counts on 12"),
+            short.contains("has 8 bytes, but the state requires 12"),
             "{short}"
         );
         let marked = written(2, 0).with_floats(2);

@@ -1,4 +1,4 @@
-//! The disk that a dataset is going to take.
+//! The disk space that a dataset will take.
 
 use std::os::fd::AsRawFd;
 
@@ -8,7 +8,8 @@ use crate::memory::gigabytes;
 use crate::{Error, Result};
 
 impl Output {
-    /// Refuses data of so many elements that the disk has no room for. A run that finds out later has filled the disk before.
+    /// Refuses `elements` elements if the disk has no room for them. Without this check a run would fail only
+    /// after it had filled the disk.
     ///
     /// # Errors
     /// Too little room, if the system reports how much there is.
@@ -19,9 +20,9 @@ impl Output {
         if !is_regular(file) {
             return Ok(());
         }
-        // SAFETY: all its bytes may be zero.
+        // SAFETY: all bytes of this structure may be zero.
         let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
-        // SAFETY: the descriptor is open as long as the file, and the structure is ours.
+        // SAFETY: the descriptor is open as long as the file, and the structure is a local variable.
         if unsafe { libc::fstatvfs(file.as_raw_fd(), &raw mut found) } != 0 {
             return Ok(());
         }
@@ -29,7 +30,7 @@ impl Output {
         let wanted = elements as f64 * self.format.kind.size() as f64;
         if wanted > free {
             return Err(Error::new(format!(
-                "{} takes {}, but its disk has {} left: fewer samples, or another place (datapath=)",
+                "{} takes {}, but its disk has {} left: write fewer samples, or choose another place (datapath=)",
                 self.data_name,
                 gigabytes(wanted),
                 gigabytes(free)

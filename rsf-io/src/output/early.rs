@@ -7,23 +7,23 @@ use crate::files::{close, is_regular};
 use crate::{Error, Header, Result};
 
 impl Output {
-    /// The number of complete records along axis `axis` (counted from 1, the last one), and the number that the header
-    /// says.
+    /// The number of complete records along the last axis, `axis` (counted from 1), and the number in the
+    /// header.
     pub fn records(&self, axis: usize) -> Result<(u64, u64)> {
         let whole = self.written / self.record(axis)?.max(1);
         let of = Header::parse(&self.text()?)?.axis(axis).n as u64;
         Ok((whole, of))
     }
 
-    /// Elements of one record.
+    /// The number of elements of one record.
     fn record(&self, axis: usize) -> Result<u64> {
         let header = Header::parse(&self.text()?)?;
         Ok((1..axis).map(|i| header.axis(i).n as u64).product())
     }
 
-    /// Ends the dataset after `records` whole records along its last axis `axis`: what follows them is cut off, and the
-    /// header gets that length, in a line of its own. In a pipe the header is gone already: its readers see the end of
-    /// the data. A dataset without a header vanishes, as it does when it is dropped.
+    /// Ends the dataset after `records` complete records along its last axis `axis`: the rest is cut off, and
+    /// the header gets that length in a new line. In a pipe the header was already sent, and readers see the
+    /// end of the data. A dataset whose header was not yet written is removed, as it is when it is dropped.
     /// Errors: a failed write.
     pub fn finish_at(mut self, axis: usize, records: u64) -> Result<()> {
         let elements = records * self.record(axis)?;

@@ -1,4 +1,4 @@
-//! Numbers in the forms that need a conversion.
+//! Writes numbers in the forms that need a conversion.
 
 use std::io::Write;
 
