@@ -1,18 +1,19 @@
 //! `sfstiffness`: stiffness planes from velocities, density and anisotropy parameters.
 //!
 //! # Conventions
-//! Grid axes are z (down, fastest), x, y. Voigt: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy. Values are density
-//! times velocity squared in the units of the inputs. The planes follow the grid on the next axis, in the order that
-//! the solvers read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12 c13 c23 (3-D); of media that these cannot
-//! describe all coefficients, by the rows of the upper triangle, six in 2-D (1, 3, 5) and 21 in 3-D. The formulas are
-//! in `kernels::medium::thomsen`, the tilt in `kernels::medium::rotate`.
+//! Grid axes are z (down, fastest), x, y. Voigt: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy. Values are
+//! density times velocity squared in the units of the inputs. The planes are on the axis after those of the
+//! grid, in the order that the modelling programs read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12
+//! c13 c23 (3-D). Media that these cannot describe have all coefficients, in the order of the rows of the
+//! upper triangle: six in 2-D (1, 3, 5) and 21 in 3-D. The formulas are in `kernels::medium::thomsen`, the
+//! tilt in `kernels::medium::rotate`.
 //!
 //! # Memory
-//! Inputs that are files are read in pieces. The output is ordered by planes, but all coefficients of a cell are
-//! computed together: if all planes fit into `memory=` they are computed in one pass and kept; otherwise the model is
-//! first checked in one pass and then read again for every group of planes that fits, or, if not even one fits, for
-//! every plane, with only pieces in memory (12 MiB in all). Inputs that cannot be read twice (pipes, ascii) are kept as
-//! a whole. Nothing is written before all cells have been checked.
+//! Inputs that are files are read in pieces. The output is ordered by planes, but all coefficients of a cell
+//! are computed together. If all planes fit into `memory=`, they are computed in one pass and kept. Otherwise
+//! the model is first checked in one pass and then read again for every group of planes that fits or, if not
+//! even one fits, for every plane, with only pieces in memory (12 MiB in all). Inputs that cannot be read
+//! twice (pipes, ascii) are kept as a whole. Nothing is written before all cells have been checked.
 
 mod model;
 mod recipe;
@@ -28,9 +29,9 @@ use rayon::prelude::*;
 use recipe::{Cell, CellError, Law, NAMES, Recipe, needs_all};
 use rsf_io::{Axis, Job, Output};
 
-/// Cells read at a time.
+/// The number of cells that are read at a time.
 const PIECE: usize = 1 << 16;
-/// Cells computed by one thread at a time.
+/// The number of cells that one thread computes at a time.
 const BLOCK: usize = 1 << 11;
 
 /// Runs the program.
@@ -88,7 +89,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(())
 }
 
-/// The coefficients that `planes=` asks for.
+/// The coefficients that `planes=` requests.
 fn asked(job: &Job, ndim: usize) -> Result<Option<Coefficients>> {
     let Some(count) = job.int_opt("planes")? else {
         return Ok(None);
@@ -136,7 +137,7 @@ fn warn_of_unused(job: &Job, law: Law) {
 /// The cell with the largest coefficient that was left out so far, and the coefficient.
 type Worst = Option<(usize, Lost)>;
 
-/// Writes all planes, in each pass over the inputs as many as fit into `budget` bytes.
+/// Writes all planes; each pass over the inputs computes as many as fit into `budget` bytes.
 fn write_planes(model: &mut Model, recipe: &Recipe, budget: u64, output: &mut Output) -> Result<Worst> {
     let order = recipe.kind.table(recipe.ndim).file_order();
     let planes = order.len();

@@ -1,4 +1,4 @@
-//! Surfaces in depth: bottom, interfaces and top of a box, or horizons of a model.
+//! Surfaces in depth: the bottom, interfaces and top of a box, or the horizons of a model.
 
 use anyhow::{Result, bail};
 use rsf_io::{Axis, Job};
@@ -20,17 +20,18 @@ impl Surface {
     /// Opens an entry of the parameter `key`: a number, or an RSF file with a map.
     ///
     /// # Errors
-    /// An empty entry, a number that is not finite, a file that cannot be read or is not a map of finite numbers.
+    /// An empty entry, a number that is not finite, or a file that cannot be read or is not a map of finite
+    /// numbers.
     pub(crate) fn open(job: &mut Job, key: &str, word: &str) -> Result<Self> {
         if let Ok(z) = word.parse::<f64>() {
             if !z.is_finite() {
-                bail!("{key}= has {word}; every entry is a finite number or an RSF file");
+                bail!("{key}= has {word}; every entry must be a finite number or an RSF file");
             }
             return Ok(Self::Flat(z));
         }
         if word.is_empty() {
             bail!(
-                "{key}= has an empty entry; entries are numbers or RSF files, with one comma between two of them"
+                "{key}= has an empty entry; entries must be numbers or RSF files, separated by single commas"
             );
         }
         let name = format!("the map {word} of {key}=");
@@ -41,11 +42,11 @@ impl Surface {
         };
         if !sound(&x) || !sound(&y) || input.len() != (x.n * y.n) as u64 {
             bail!(
-                "{name} is {}; a map has n1 along x, n2 along y and spacings above zero",
+                "{name} is {}; a map must have n1 along x, n2 along y and spacings above zero",
                 input.header().sizes()
             );
         }
-        // A model may be in km as a whole.
+        // A whole model may be in km.
         if input.header().text("unit") != x.unit {
             units::header(job, &input);
         }
@@ -54,7 +55,9 @@ impl Surface {
             let (column, row) = (bad % x.n, bad / x.n);
             let count = values.iter().filter(|z| !z.is_finite()).count();
             bail!(
-                "{name} is {} in row {} and column {} (x={}, y={}), {}: every z must be finite; fill cells without data from their neighbours, as by interpolate_na() of xarray, or cut the map",
+                "{name} is {} in row {} and column {} (x={}, y={}), {}: every z must be finite; fill cells \
+                without data from their neighbours, for example with interpolate_na() of xarray, or cut the \
+                map",
                 values[bad],
                 row + 1,
                 column + 1,
@@ -69,15 +72,16 @@ impl Surface {
         Ok(Self::Map { name, x, y, values })
     }
 
-    /// Refuses a map that changes along y for a model of x and z, which would use only its first row. `count` is the
-    /// parameter that makes the model 3-D.
+    /// Refuses a map that varies along y for a model of x and z, which would use only its first row. `count`
+    /// is the parameter that makes the model 3-D.
     ///
     /// # Errors
     /// Such a map.
     pub(crate) fn refuse_rows(&self, count: &str) -> Result<()> {
         match self {
             Self::Map { name, x, y, values } if values.chunks(x.n).any(|row| *row != values[..x.n]) => bail!(
-                "{name} has {} values of y (n2): give {count}= for a model in 3-D, or a line of the map for one in 2-D, as by sfwindow n2=1 f2=0",
+                "{name} has {} values of y (n2): give {count}= for a model in 3-D, or a line of the map for \
+                one in 2-D, as from sfwindow n2=1 f2=0",
                 y.n
             ),
             _ => Ok(()),
@@ -92,7 +96,7 @@ impl Surface {
         }
     }
 
-    /// The largest distance of z from zero.
+    /// The largest magnitude of z.
     pub(crate) fn farthest(&self) -> f64 {
         match self {
             Self::Flat(z) => z.abs(),
@@ -115,7 +119,7 @@ impl Surface {
     /// z at a position, interpolated linearly between the samples.
     ///
     /// # Errors
-    /// A position outside of the map by more than rounding.
+    /// A position outside the map by more than rounding errors.
     pub(crate) fn at(&self, place: [f64; 2]) -> Result<f64> {
         let (name, x, y, values) = match self {
             Self::Flat(z) => return Ok(*z),
@@ -129,7 +133,8 @@ impl Surface {
             let k = (at - f64::from(axis.o)) / f64::from(axis.d);
             if !(-1e-3..=last + 1e-3).contains(&k) {
                 bail!(
-                    "{name} ends before {word}={at}: it goes from {} to {}; make the map larger or the model smaller ({word}min= and {word}max= of sfhexmesh)",
+                    "{name} ends before {word}={at}: it extends from {} to {}; make the map larger or the \
+                    model smaller ({word}min= and {word}max= of sfhexmesh)",
                     axis.o,
                     f64::from(axis.o) + last * f64::from(axis.d)
                 );

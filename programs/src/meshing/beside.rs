@@ -1,5 +1,5 @@
-//! The files of a mesh in addition to that of its elements: their names, their folder, and the mesh that they belong
-//! to.
+//! The files of a mesh in addition to the file of its elements: their names, their folder, and the mesh to
+//! which they belong.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
@@ -11,20 +11,20 @@ use rsf_io::{Header, Job};
 /// Parameters that name the files of a mesh.
 pub const WORDS: [&str; 6] = ["nodes", "regions", "materials", "absorbing", "free", "pml"];
 
-/// Most bytes of a file that are read as the header of a mesh.
+/// The largest number of bytes of a file that are read as the header of a mesh.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// Names of the files of a mesh that is written.
 pub struct Names {
     /// Folder and base of the names.
     base: PathBuf,
-    /// How the names begin in the header of the elements.
+    /// The beginning of the names in the header of the elements.
     said: String,
 }
 
 impl Names {
-    /// The names by base=; without it, by the name of the file that standard output is, in its folder, or `mesh` for a
-    /// pipe.
+    /// The names after base= or, without it, after the file that is standard output, in its folder; for a
+    /// pipe they begin with `mesh`.
     ///
     /// # Errors
     /// The files exist and belong to another mesh.
@@ -37,7 +37,7 @@ impl Names {
         };
         match output {
             Some(output) => names.refuse_another(&output)?,
-            // The pipe may lead to the very mesh that has these files.
+            // The pipe may lead to the same mesh that has these files.
             None => names.tell_another(job),
         }
         Ok(names)
@@ -50,7 +50,7 @@ impl Names {
         }
     }
 
-    /// Names like that of a file, in its folder.
+    /// Names that begin with that of a file, in its folder.
     fn after(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let said = name.strip_suffix(".rsf").unwrap_or(&name).to_string();
@@ -72,7 +72,7 @@ impl Names {
         (path.into(), format!("{}{end}", self.said))
     }
 
-    /// Those of the files that exist.
+    /// The files that exist.
     fn there(&self) -> impl Iterator<Item = PathBuf> {
         WORDS
             .iter()
@@ -84,13 +84,15 @@ impl Names {
     fn tell_another(&self, job: &Job) {
         if let Some(file) = self.there().next() {
             job.warn(&format!(
-                "{} is there and is overwritten with the other files of that name: if they belong to another mesh, give base= with another name",
+                "{} exists and will be overwritten, as will the other files of that name: if they belong to \
+                another mesh, give base= with another name",
                 file.display()
             ));
         }
     }
 
-    /// Refuses files that the header of another mesh in their folder or in that of the output names.
+    /// Refuses files that another mesh names in its header, if that header is in their folder or in that of
+    /// the output.
     fn refuse_another(&self, output: &Path) -> Result<()> {
         let own: Vec<PathBuf> = self.there().collect();
         if own.is_empty() {
@@ -104,7 +106,8 @@ impl Names {
             if let Some(file) = own.iter().find(is_own).filter(|_| !is_same(output, &header)) {
                 let header = header.strip_prefix(".").unwrap_or(&header).display();
                 bail!(
-                    "{} belongs to the mesh {header}, which would become another one: give base= with another name (the files are base-nodes.rsf and so on), or delete {header} first",
+                    "{} belongs to the mesh {header}, which would change: give base= with another name (the \
+                    files are base-nodes.rsf and so on), or delete {header} first",
                     file.display()
                 );
             }
@@ -113,7 +116,7 @@ impl Names {
     }
 }
 
-/// The path of a file that the header of a mesh names: beside that header, else as named.
+/// The path of a file that the header of a mesh names: in the folder of that header, else as named.
 pub fn placed(header: &Path, named: &str) -> PathBuf {
     let beside = folder(header).join(named);
     if beside.exists() {
@@ -131,7 +134,7 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// RSF files of a folder, in order of their names.
+/// The RSF files of a folder, in the order of their names.
 fn headers(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_header = |path: &PathBuf| path.extension().is_some_and(|end| end == "rsf") && path.is_file();

@@ -41,7 +41,7 @@ impl<'a> FaceFinder<'a> {
         }
     }
 
-    /// A finder for faces whose element is not known; of two elements with the face the first is found.
+    /// A finder for faces whose element is not known; if two elements have the face, the first is found.
     pub fn of_all(mesh: &'a RawMesh) -> Self {
         let mut finder = Self::new(mesh);
         for element in 0..mesh.len() {

@@ -1,8 +1,9 @@
-//! Meshes of Gmsh, MSH 4.1 and 2.2, as text or binary.
+//! Meshes of Gmsh in the formats MSH 4.1 and 2.2, as text or binary.
 //!
-//! Hexahedra (types 5 and 12) make a 3-D mesh; without any, quadrilaterals (3 and 10) make a 2-D one. Physical groups of
-//! that dimension are regions, in the order of their tags; those of a dimension less choose faces by their names: `top` and
-//! `free` are the free surface, `bottom`, `xmin`, `xmax`, `ymin`, `ymax` and `absorbing` absorb.
+//! Hexahedra (types 5 and 12) make a 3-D mesh; without any, quadrilaterals (3 and 10) make a 2-D one.
+//! Physical groups of that dimension are regions, in the order of their tags; groups of one dimension less
+//! choose faces by their names: `top` and `free` are the free surface; `bottom`, `xmin`, `xmax`, `ymin`,
+//! `ymax` and `absorbing` absorb.
 
 mod sections;
 mod version2;
@@ -20,7 +21,7 @@ use sections::{Block, Sections};
 const FREE: [&str; 2] = ["top", "free"];
 const ABSORBING: [&str; 6] = ["bottom", "xmin", "xmax", "ymin", "ymax", "absorbing"];
 
-/// Dimension and nodes of the types of elements that make a mesh.
+/// The dimension and the number of nodes of the types of elements that make a mesh.
 fn cell_type(kind: i32) -> Option<(usize, usize)> {
     match kind {
         3 => Some((2, 4)),
@@ -66,7 +67,8 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
         let per_element = match cell_type(block.kind) {
             Some((dimension, nodes)) if dimension == ndim => nodes,
             _ => bail!(
-                "{name}: the entity {} of dimension {ndim} has elements of type {} ({}); only {} are possible: recombine, or set Mesh.SubdivisionAlgorithm",
+                "{name}: the entity {} of dimension {ndim} has elements of type {} ({}); only {} are \
+                supported: recombine the mesh, or set Mesh.SubdivisionAlgorithm",
                 block.entity,
                 block.kind,
                 sections::kind_name(block.kind),
@@ -108,16 +110,17 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
     }
     if mesh.is_empty() {
         bail!(
-            "{name} has neither hexahedra nor quadrilaterals; mesh the volume (3-D) or the surface (2-D), recombined, before it is saved"
+            "{name} has neither hexahedra nor quadrilaterals; mesh the volume (3-D) or the surface (2-D) and \
+            recombine it before you save it"
         );
     }
     Ok((mesh, numbers))
 }
 
-/// The error of an element with a node that $Nodes does not have.
+/// The error of an element with a node that is not in $Nodes.
 fn missing(name: &str, file: &Sections, (block, element): (&Block, usize), tag: u64) -> anyhow::Error {
     anyhow!(
-        "{name}: {} names node {tag}, which $Nodes does not have; save the whole mesh again",
+        "{name}: {} names node {tag}, which is not in $Nodes; save the whole mesh again",
         file.shown(block, element)
     )
 }
@@ -135,7 +138,7 @@ fn columns(file: &Sections, ndim: usize) -> Vec<usize> {
     if high > low { vec![0, 1] } else { vec![0, 2] }
 }
 
-/// Regions: the physical groups of a dimension, or its entities if no entity is in a group.
+/// The regions: the physical groups of a dimension, or its entities if no entity is in a group.
 struct Regions {
     by_entity: bool,
     /// Number and name by tag.
@@ -187,8 +190,8 @@ impl Regions {
     }
 }
 
-/// Mirrors elements that are left-handed at all corners, because Gmsh's surfaces have either orientation. Folded
-/// elements stay as they are, and the mesh refuses them.
+/// Mirrors elements that are left-handed at all corners, because surfaces in Gmsh may have either
+/// orientation. Folded elements remain unchanged, and the mesh refuses them.
 fn put_right(mesh: &mut RawMesh) {
     fn handed<const D: usize>(mesh: &RawMesh, element: usize) -> bool {
         let nodes = &mesh.elements[element * mesh.per_element..(element + 1) * mesh.per_element];
@@ -210,7 +213,7 @@ fn put_right(mesh: &mut RawMesh) {
     }
 }
 
-/// Fills the lists of faces from the groups a dimension below; returns the names that are unknown.
+/// Fills the lists of faces from the groups of one dimension less; returns the names that are unknown.
 fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) -> Result<Vec<String>> {
     let below = mesh.ndim - 1;
     let corners = 1 << below;
@@ -229,8 +232,8 @@ fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) ->
             };
             if block.per_element < corners {
                 bail!(
-                    "the group {name} has {} with {} nodes, but a face of this mesh has {corners} corners; mesh its surfaces with the \
-                     elements of the volume",
+                    "the group {name} has {} with {} nodes, but a face of this mesh has {corners} corners; mesh its \
+                     surfaces together with the volume",
                     file.shown(block, 0),
                     block.per_element
                 );

@@ -1,4 +1,4 @@
-//! The table of materials of a folder of SPECFEM3D: rows of numbers, and tomography files.
+//! The table of materials in a folder of SPECFEM3D: rows of numbers, and tomography files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ const TOMOGRAPHY: [&str; 5] = [
     "../DATA/tomo_files/",
 ];
 
-/// Functions that give the name of a file in messages, and its bytes.
+/// Two functions: one gives the name of a file in messages, and the other gives its bytes.
 pub(super) type Opening<'a> = (
     &'a dyn Fn(&str) -> String,
     &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>,
 );
 
-/// Reads the tomography files that elements have.
+/// Reads the tomography files that elements use.
 pub(super) fn open_tomography(table: &mut [Row], numbers: &[i64], (shown, open): Opening) -> Result<()> {
     for row in table {
         let Matter::Named(domain, file) = &row.matter else {
@@ -42,7 +42,9 @@ pub(super) fn open_tomography(table: &mut [Row], numbers: &[i64], (shown, open):
         }
         let Some(model) = found else {
             bail!(
-                "material {} is in the tomography file {}, which is not there, nor in tomo_files or DATA/tomo_files there or next to it; put it into the folder",
+                "material {} is defined by the tomography file {}, which was not found there, nor in \
+                tomo_files or DATA/tomo_files inside the mesh folder or next to it; put it into the mesh \
+                folder",
                 row.number,
                 shown(file)
             );
@@ -50,7 +52,7 @@ pub(super) fn open_tomography(table: &mut [Row], numbers: &[i64], (shown, open):
         let [vp, vs, density] = model.least();
         if *domain == 2 && vs <= 0.0 {
             bail!(
-                "{} has vs={vs}, but material {} is elastic: it must be above zero at all nodes",
+                "{} has vs={vs}, but material {} is elastic: vs must be above zero at all nodes",
                 model.name,
                 row.number
             );
@@ -79,9 +81,9 @@ pub(super) enum Matter {
     Rock(Material),
     /// The domain, and the tomography file.
     Named(i64, String),
-    /// The least values of the tomography file, and its model.
+    /// The least values of a tomography file, and its model.
     Model(Material, Arc<Tomography>),
-    /// A material that is not read here, described by the end of a message.
+    /// A material that is not supported, described by the end of a message.
     Unread(&'static str),
 }
 
@@ -104,9 +106,9 @@ pub(super) fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
                 );
             }
             (1 | 2, _) => Matter::Rock(rock(&mut line, domain, number)?),
-            (3, _) => {
-                Matter::Unread("which is poroelastic; only acoustic (1) and elastic (2) materials are read")
-            }
+            (3, _) => Matter::Unread(
+                "which is poroelastic; only acoustic (1) and elastic (2) materials are supported",
+            ),
             _ => return Err(line.wrong(format!("domain {domain} is not known; 1 is acoustic, 2 elastic"))),
         };
         if found.iter().any(|row| row.number == number) {
@@ -117,7 +119,7 @@ pub(super) fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
     Ok(found)
 }
 
-/// The rest of a row of a material with a negative number: `tomography elastic name`.
+/// Reads the rest of a row of a material with a negative number: `tomography elastic name`.
 fn from_file(line: &mut Scanner, domain: i64) -> Matter {
     let mut word = || line.word("").unwrap_or_default().to_string();
     let (kind, _, file) = (word(), word(), word());
@@ -127,12 +129,13 @@ fn from_file(line: &mut Scanner, domain: i64) -> Matter {
     match (kind.as_str(), domain, last) {
         ("tomography", 1 | 2, Some(file)) => Matter::Named(domain, file),
         _ => Matter::Unread(
-            "of interfaces or poroelastic, which is not read; give the region its own row and its speeds later as vp=, vs=, den=",
+            "of interfaces or poroelastic, which is not supported; give the region its own row, and its \
+            speeds later as vp=, vs=, den=",
         ),
     }
 }
 
-/// The rest of a row; further words are ignored, as in SPECFEM3D.
+/// Reads the rest of a row; further words are ignored, as in SPECFEM3D.
 fn rock(line: &mut Scanner, domain: i64, number: i64) -> Result<Material> {
     let mut row = [0.0; 6];
     for (value, what) in row
@@ -149,7 +152,8 @@ fn rock(line: &mut Scanner, domain: i64, number: i64) -> Result<Material> {
     let [density, vp, vs, q_kappa, q_mu, flag] = row;
     if !(density > 0.0 && vp > 0.0 && vs >= 0.0 && (domain == 2) == (vs > 0.0)) {
         return Err(line.wrong(format!(
-            "material {number} has rho={density} vp={vp} vs={vs}; they must be above zero, vs zero only in domain 1"
+            "material {number} has rho={density} vp={vp} vs={vs}; they must be above zero, except that vs \
+            may be zero in domain 1"
         )));
     }
     Ok(Material {

@@ -1,6 +1,6 @@
 //! Reads and writes meshes, for all programs with meshes. `kernels::mesh` checks them.
 //!
-//! Every reader returns a [`RawMesh`]: in 2-D or 3-D, with z downwards and nodes in Gmsh's order.
+//! Every reader returns a [`RawMesh`] in 2-D or 3-D, with z downwards and nodes in Gmsh's order.
 
 pub mod beside;
 mod faces;
@@ -24,45 +24,48 @@ pub use tomography::Tomography;
 /// A quality factor that means no attenuation.
 pub const LOSSLESS: f64 = 9999.0;
 
-/// Says how many outer faces are in no list of free or absorbing ones, and so reflect waves. `list` names such a list.
+/// Reports how many outer faces are in none of the lists of free or absorbing faces, and thus reflect waves.
+/// `list` names such a list.
 pub fn tell_of_unlisted_faces<const D: usize>(job: &Job, mesh: &Mesh<D>, list: &str) {
     let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
     if all > listed {
         job.say(&format!(
-            "{} of {all} outer faces are in no {list}: waves come back from them",
+            "{} of {all} outer faces are in no {list}: they reflect waves",
             all - listed
         ));
     }
 }
 
-/// A mesh as a file gives it.
+/// A mesh as it is in a file.
 #[derive(Clone, Debug, Default)]
 pub struct RawMesh {
-    /// 2 or 3.
+    /// The dimension, 2 or 3.
     pub ndim: usize,
     /// Coordinates of the nodes, node after node: x, y, z or x, z; metres, z downwards.
     pub nodes: Vec<f64>,
-    /// Nodes of an element.
+    /// The number of nodes of an element.
     pub per_element: usize,
-    /// Nodes of all elements, counted from 0, in Gmsh's order.
+    /// The nodes of all elements, counted from 0, in Gmsh's order.
     pub elements: Vec<i32>,
     /// The region of every element.
     pub regions: Vec<i32>,
-    /// Materials of the regions; empty where the file has none.
+    /// Materials of the regions; empty if the file has none.
     pub materials: Vec<Material>,
     /// Element and local face.
     pub absorbing: Vec<[i32; 2]>,
     /// Element and local face.
     pub free: Vec<[i32; 2]>,
-    /// Names of the regions, empty where the file has none.
+    /// Names of the regions; empty if the file has none.
     pub names: Vec<String>,
-    /// Elements of a layer of CPML, and across which axes it absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz), as SPECFEM3D counts them.
+    /// Elements of layers of CPML, each with the axes across which it absorbs, in the numbering of SPECFEM3D
+    /// (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz).
     pub layers: Vec<[i32; 2]>,
-    /// Models on grids that fill regions instead of their materials, one or none each; empty where the file has none.
+    /// Models on grids that fill regions in place of their materials, with `None` for a region without one;
+    /// empty if the file has none.
     pub tomography: Vec<Option<Arc<Tomography>>>,
-    /// Numbers of the materials in the file that no element has.
+    /// Numbers of the materials in the file that no element uses.
     pub unused: Vec<i64>,
-    /// Radius of the surface (m) of a mesh that is a part of a globe, whose axes are geocentric.
+    /// Radius of the surface (m) if the mesh is a part of a globe; its axes are then geocentric.
     pub radius: Option<f64>,
 }
 
@@ -90,7 +93,7 @@ impl RawMesh {
         }
     }
 
-    /// The perfectly matched layers of `mesh`, which was made of this one, if it has any.
+    /// The perfectly matched layers of `mesh`, which was made from this mesh, if it has any.
     ///
     /// # Errors
     /// Elements that do not make up layers of constant thickness along whole sides.
@@ -111,8 +114,8 @@ impl RawMesh {
         }
     }
 
-    /// Reverses the last axis, which points upwards, and with it the order of the nodes, so that Jacobians keep their
-    /// sign. To be called before faces are numbered.
+    /// Reverses the last axis, which points upwards, and with it the order of the nodes, so that Jacobians
+    /// keep their sign. Call it before faces are numbered.
     fn turn_down(&mut self) {
         let ndim = self.ndim;
         self.nodes
@@ -125,7 +128,7 @@ impl RawMesh {
         }
     }
 
-    /// Exchanges the low and the high end of an element's last axis.
+    /// Exchanges the low and the high end of the last axis of an element.
     fn mirror(&mut self, element: usize) {
         let order = mirrored(self.ndim, self.per_element);
         let nodes = &mut self.elements[element * self.per_element..(element + 1) * self.per_element];
@@ -153,10 +156,10 @@ fn mirrored(ndim: usize, per_element: usize) -> Vec<usize> {
     }
 }
 
-/// Checks a number of elements that a file or parameters ask for, before any memory is allocated.
+/// Checks a number of elements that a file or parameters request, before any memory is allocated.
 ///
 /// # Errors
-/// More than can be counted.
+/// More elements than can be counted.
 pub fn countable(what: &str, elements: u128) -> Result<usize> {
     if elements > u128::from(MOST_ELEMENTS) {
         bail!(

@@ -1,4 +1,4 @@
-//! Reads numbers one after the other from the text of a file; errors name the line.
+//! Reads numbers one after another from the text of a file; errors name the line.
 
 use anyhow::{Result, anyhow};
 
@@ -23,7 +23,7 @@ impl<'a> Scanner<'a> {
         anyhow!("{}: line {line}: {sentence}", self.name)
     }
 
-    /// Bytes that are left: no file holds more numbers than that.
+    /// The number of bytes that are left: the rest of the file cannot hold more numbers than that.
     pub(super) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -68,7 +68,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// The next real number; Fortran's D for the exponent is understood.
+    /// The next real number; Fortran's D for the exponent is accepted.
     pub(super) fn real(&mut self, what: &str) -> Result<f64> {
         let before = self.clone();
         let word = self.word(what)?;
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
         self
     }
 
-    /// The rest of the line, without its end; `None` when nothing follows.
+    /// The rest of the line, without its end; `None` if nothing follows.
     pub(super) fn line(&mut self) -> Option<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
@@ -106,7 +106,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next bytes as they are.
+    /// The next `N` bytes, unchanged.
     pub(super) fn bytes<const N: usize>(&mut self, what: &str) -> Result<[u8; N]> {
         let found = self
             .bytes
@@ -125,7 +125,7 @@ impl<'a> Scanner<'a> {
             .count()
     }
 
-    /// Moves past the next line that is `text`; false when there is none.
+    /// Moves past the next line that is equal to `text`; false if there is none.
     pub(super) fn skip_past(&mut self, text: &str) -> bool {
         let start = self.at;
         while let Some(line) = self.line() {

@@ -1,12 +1,12 @@
-//! A folder of mesh files as SPECFEM3D's decomposer reads it.
+//! A folder of mesh files in the format that SPECFEM3D's decomposer reads.
 //!
-//! `mesh_file` (count; element, 8 or 27 nodes), `nodes_coords_file` (count; node, x, y, z), `materials_file` (element,
-//! material), `nummaterial_velocity_file` (domain, material, rho, vp, vs, Q_kappa, Q_mu, anisotropy),
-//! `free_or_absorbing_surface_file_zmax` and `absorbing_surface_file_xmin` to `_bottom` (count; element, corners),
-//! `absorbing_cpml_file` (count; element, axes). All count from 1; z is up there and turned downwards here. In the table of
-//! materials lines may be empty, and what follows # or ! is a remark; a row that names a tomography file has domain, a
-//! number below zero, `tomography`, a kind and the name of the file, which is in the folder or in `tomo_files` or
-//! `DATA/tomo_files` there or next to it.
+//! `mesh_file` (count; element, 8 or 27 nodes), `nodes_coords_file` (count; node, x, y, z), `materials_file`
+//! (element, material), `nummaterial_velocity_file` (domain, material, rho, vp, vs, Q_kappa, Q_mu,
+//! anisotropy), `free_or_absorbing_surface_file_zmax` and `absorbing_surface_file_xmin` to `_bottom` (count;
+//! element, corners), `absorbing_cpml_file` (count; element, axes). All count from 1; z is up in the files
+//! and is reversed here. In the table of materials lines may be empty, and # or ! begins a comment. A row
+//! that names a tomography file has a domain, a number below zero, `tomography`, a kind and the name of the
+//! file, which is in the folder, or in `tomo_files` or `DATA/tomo_files` inside the folder or next to it.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use super::materials::{Matter, Row, materials, open_tomography};
 use super::scanner::Scanner;
 use super::{FaceFinder, RawMesh, stored, tell_of_unlisted_faces};
 
-/// Files of faces, and whether the surface is free there.
+/// Files of faces, and whether these faces may be free.
 const SURFACES: [(&str, bool); 6] = [
     ("free_or_absorbing_surface_file_zmax", true),
     ("absorbing_surface_file_xmin", false),
@@ -40,24 +40,24 @@ const NEEDED: [&str; 4] = [
 /// The file that lists the elements in layers of CPML.
 const LAYERS: &str = "absorbing_cpml_file";
 
-/// Reads the folder of `specfem=`; `absorbing=none` leaves its absorbing faces and layers of CPML out.
+/// Reads the folder of `specfem=`; `absorbing=none` leaves out its absorbing faces and layers of CPML.
 ///
 /// # Errors
-/// As [`read`], and another `absorbing=`.
+/// Those of [`read`], or another value of `absorbing=`.
 pub fn open(job: &Job) -> Result<RawMesh> {
     let folder = job.text("specfem")?.unwrap_or_default();
     accept(job, read(Path::new(&folder))?)
 }
 
-/// Reports materials that no element has, and removes what `absorbing=none` leaves out.
+/// Reports materials that no element uses, and removes what `absorbing=none` leaves out.
 ///
 /// # Errors
-/// Another `absorbing=`.
+/// Another value of `absorbing=`.
 pub fn accept(job: &Job, mut mesh: RawMesh) -> Result<RawMesh> {
     if !mesh.unused.is_empty() {
         let numbers: Vec<String> = mesh.unused.iter().map(i64::to_string).collect();
         job.say(&format!(
-            "no element has {} {} of {}: regions 0 to {} are {}",
+            "no element uses {} {} of {}: regions 0 to {} are {}",
             if numbers.len() == 1 {
                 "material"
             } else {
@@ -80,7 +80,8 @@ pub fn accept(job: &Job, mut mesh: RawMesh) -> Result<RawMesh> {
     Ok(mesh)
 }
 
-/// Says how many outer faces of a mesh of `specfem=` no file lists, from which waves come back, and which files are missing.
+/// Reports how many outer faces of a mesh of `specfem=` are not listed in any file, so that they reflect
+/// waves, and which files are missing.
 ///
 /// # Errors
 /// Parameters that cannot be read.
@@ -104,7 +105,7 @@ pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<
     Ok(())
 }
 
-/// Reads the folder. Without files of faces no face is absorbing or free.
+/// Reads the folder. Without files of faces, no face is absorbing or free.
 ///
 /// # Errors
 /// A file that is missing or damaged, or does not fit the others; the message names file and line.
@@ -127,11 +128,11 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
     })
 }
 
-/// Reads files from anywhere: `open` gives the bytes of a file, `None` for one of faces, layers or tomography that does
-/// not exist; `shown` gives its name in messages.
+/// Reads files from any source: `open` gives the bytes of a file, or `None` for a missing file of faces,
+/// layers or tomography; `shown` gives the name of a file in messages.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn read_files(
     shown: &dyn Fn(&str) -> String,
     open: &dyn Fn(&str) -> Result<Option<Vec<u8>>>,
@@ -173,7 +174,7 @@ pub fn read_files(
     Ok(mesh)
 }
 
-/// Gives the mesh the materials of its elements; rows that no element has are left out.
+/// Gives the mesh the materials of its elements; rows that no element uses are left out.
 fn fill(mesh: &mut RawMesh, name: &str, numbers: &[i64], table: Vec<Row>) -> Result<()> {
     let mut region = vec![None; table.len()];
     let mut rows = Vec::with_capacity(numbers.len());
@@ -181,7 +182,7 @@ fn fill(mesh: &mut RawMesh, name: &str, numbers: &[i64], table: Vec<Row>) -> Res
         let near = || format!("element {}{}", element + 1, first_node(mesh, element));
         let Some(row) = table.iter().position(|row| row.number == *number) else {
             bail!(
-                "{name} has no material {number}, of which {} is; add its row",
+                "{name} has no material {number}, which {} has; add its row",
                 near()
             );
         };
@@ -222,12 +223,13 @@ fn first_node(mesh: &RawMesh, element: usize) -> Near {
     Some(place).into()
 }
 
-/// The count at the head of a file, which has `least` numbers for each entry.
+/// The count at the head of a file, which has at least `least` numbers for each entry.
 fn count(scanner: &mut Scanner, what: &str, least: usize) -> Result<usize> {
     let count: u64 = scanner.number(what)?;
     if count > MOST_ELEMENTS {
         return Err(scanner.wrong(format!(
-            "{count} is too large a {what}: at most {MOST_ELEMENTS} can be counted; use fewer and larger elements"
+            "the {what} {count} is too large: at most {MOST_ELEMENTS} can be counted; use fewer and larger \
+            elements"
         )));
     }
     let count = count as usize;
@@ -267,7 +269,7 @@ fn nodes(scanner: &mut Scanner) -> Result<Vec<f64>> {
     Ok(nodes)
 }
 
-/// Nodes of an element and the nodes of all elements, in Gmsh's order, z still up.
+/// The number of nodes of an element, and the nodes of all elements in Gmsh's order, with z still up.
 fn elements(scanner: &mut Scanner, nodes: usize) -> Result<(usize, Vec<i32>)> {
     let count = count(scanner, "number of elements", 9)?;
     let words = scanner.words_left();
@@ -292,7 +294,8 @@ fn elements(scanner: &mut Scanner, nodes: usize) -> Result<(usize, Vec<i32>)> {
     Ok((per_element, elements))
 }
 
-/// The error of a list of elements with a wrong number of words: the first line of another length.
+/// The error of a list of elements with a wrong number of words, which names the first line of another
+/// length.
 fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
     let (mut rest, mut usual) = (scanner.clone(), None);
     loop {
@@ -326,8 +329,9 @@ fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
     ))
 }
 
-/// The place in Gmsh's order of each node in SPECFEM's order: corners, the edges of the lower face, the upright edges,
-/// those of the upper face, the faces below, in front, right, behind, left, above, the centre.
+/// The place in Gmsh's order of each node in SPECFEM's order: corners, the edges of the lower face, the
+/// upright edges, those of the upper face; the centres of the faces below, in front, right, behind, left and
+/// above; the centre of the element.
 fn gmsh_order(per_element: usize) -> Vec<usize> {
     const EDGES: [[usize; 2]; 12] = [
         [0, 1],
@@ -373,12 +377,14 @@ fn regions(scanner: &mut Scanner, elements: usize) -> Result<Vec<i64>> {
         }
     }
     if scanner.peek().is_some() {
-        return Err(scanner.wrong(format!("more lines than the {elements} elements of mesh_file")));
+        return Err(scanner.wrong(format!(
+            "there are more lines than the {elements} elements of mesh_file"
+        )));
     }
     Ok(found.into_iter().flatten().collect())
 }
 
-/// The elements of CPML, and the axes across which each absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz).
+/// The elements of CPML, each with the axes across which it absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz).
 fn layers(scanner: &mut Scanner, elements: usize) -> Result<Vec<[i32; 2]>> {
     let count = count(scanner, "number of elements of CPML", 2)?;
     let mut found = Vec::with_capacity(count);
@@ -393,7 +399,7 @@ fn layers(scanner: &mut Scanner, elements: usize) -> Result<Vec<[i32; 2]>> {
     }
     if scanner.peek().is_some() {
         return Err(scanner.wrong(format!(
-            "more lines than the {count} elements of CPML at its head"
+            "there are more lines than the {count} elements of CPML that its first line says"
         )));
     }
     Ok(found)
@@ -408,7 +414,7 @@ fn faces(scanner: &mut Scanner, mesh: &RawMesh) -> Result<Vec<[i32; 2]>> {
         Some((columns @ (5 | 10), 0)) => columns - 1,
         _ => {
             return Err(scanner.wrong(format!(
-                "{words} numbers follow for {count} faces; each must have its element and 4 or 9 nodes"
+                "{words} numbers follow for {count} faces; each face must have its element and 4 or 9 nodes"
             )));
         }
     };

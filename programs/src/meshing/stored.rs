@@ -1,11 +1,11 @@
 //! Meshes as RSF files.
 //!
-//! `nodes=` float n1=3 (x, y, z; in 2-D 2: x, z), `elements=` int n1=8, 27, 4 or 9, `regions=` int, `materials=` float
-//! n1=6 (rho, vp, vs, Q_kappa, Q_mu, and 1 if a table gives the constants), `absorbing=` and `free=` int n1=2 (element,
-//! local face), `pml=` int n1=2 (element, axes: [`RawMesh::layers`]). Coordinates of nodes are relative to
-//! `nodes_origin` in their header, if it has one, which is in double precision. `mesh=` names the elements, in whose
-//! header the same keys name the other files; `radius` there is that of the surface of a globe, whose axes are
-//! geocentric.
+//! `nodes=` float n1=3 (x, y, z; in 2-D 2: x, z), `elements=` int n1=8, 27, 4 or 9, `regions=` int,
+//! `materials=` float n1=6 (rho, vp, vs, Q_kappa, Q_mu, and 1 if a table gives the constants), `absorbing=`
+//! and `free=` int n1=2 (element, local face), `pml=` int n1=2 (element, axes: [`RawMesh::layers`]).
+//! Coordinates of nodes are relative to `nodes_origin` in their header, if it has one, which is in double
+//! precision. `mesh=` names the elements, in whose header the same keys name the other files; `radius` in it
+//! is the radius of the surface of a globe, whose axes are geocentric.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// The dataset that a parameter names on the command line, else in the header of the mesh.
+    /// The dataset that a parameter names, on the command line or else in the header of the mesh.
     fn open(&mut self, word: &str) -> Result<Option<Input>> {
         if ["absorbing", "pml"].contains(&word) && absorbs_nowhere(self.job)? {
             return Ok(None);
@@ -63,7 +63,8 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     let mut files = Files { job, whole };
     let nodes = files.open("nodes")?.with_context(|| match files.whole.as_ref() {
         Some((whole, _)) => format!(
-            "{} is not a mesh as sfhexmesh writes it: its header names no nodes=, the coordinates of the mesh's nodes",
+            "{} is not a mesh as sfhexmesh writes it: its header does not have nodes=, the file with the \
+            coordinates of the mesh's nodes",
             whole.name()
         ),
         None => "nodes= is missing: the coordinates of the mesh's nodes".into(),
@@ -97,8 +98,8 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     };
     if of_elements != ndim {
         bail!(
-            "{} has elements of {per_element} nodes, as meshes in {of_elements} dimensions have, but {} has places in {ndim}: they belong to \
-different meshes. sfhexmesh names the files that belong to a mesh after it, or as base= says",
+            "{} has elements of {per_element} nodes, as in meshes of {of_elements} dimensions, but {} has coordinates in \
+{ndim}: they belong to different meshes. sfhexmesh names the files of a mesh after it, or after base=",
             elements.name(),
             nodes.name()
         );
@@ -141,7 +142,7 @@ fn ints(mut input: Input) -> Result<Vec<i32>> {
     Ok(input.read_all()?)
 }
 
-/// Whole numbers in rows of one of these lengths.
+/// Reads whole numbers in rows of one of these lengths.
 fn table(input: Input, columns: &[usize]) -> Result<Vec<i32>> {
     if !columns.contains(&input.axis(1).n) {
         bail!(
@@ -167,7 +168,8 @@ fn reals(mut input: Input) -> Result<Vec<f64>> {
 
 /// The key in the header of nodes for the origin of their coordinates.
 const ORIGIN: &str = "nodes_origin";
-/// Distance from zero, in lengths of the mesh along an axis, beyond which coordinates get an origin of their own.
+/// Distance from zero, in lengths of the mesh along an axis, beyond which coordinates are relative to an
+/// origin.
 const FAR: f64 = 4.0;
 
 /// Absolute coordinates, in double precision.
@@ -181,7 +183,8 @@ fn coordinates(input: Input) -> Result<Vec<f64>> {
             .collect();
         if numbers.len() != ndim || !numbers.iter().all(|x: &f64| x.is_finite()) {
             bail!(
-                "{name} has {ORIGIN}={text}; it takes {ndim} numbers in m, the place that its coordinates count from"
+                "{name} has {ORIGIN}={text}; it takes {ndim} numbers in m, the place to which its \
+                coordinates are relative"
             );
         }
         for (x, c) in nodes.iter_mut().zip((0..ndim).cycle()) {
@@ -191,7 +194,8 @@ fn coordinates(input: Input) -> Result<Vec<f64>> {
     Ok(nodes)
 }
 
-/// The origin for the coordinates of a mesh, in whole metres, so that single precision suffices; `None` near zero.
+/// The origin for the coordinates of a mesh, in whole metres, so that single precision suffices; `None` for a
+/// mesh near zero.
 fn origin(mesh: &RawMesh) -> Option<Vec<f64>> {
     let along = |c: usize| {
         let ends = [f64::INFINITY, f64::NEG_INFINITY];
@@ -211,7 +215,7 @@ fn pairs(input: Input) -> Result<Vec<[i32; 2]>> {
     Ok(values.chunks_exact(2).map(|p| [p[0], p[1]]).collect())
 }
 
-/// Elements in layers and their axes, in a mesh of `count` elements.
+/// The elements in layers and their axes, in a mesh of `count` elements.
 fn of_layers(input: Input, count: usize, ndim: usize) -> Result<Vec<[i32; 2]>> {
     let (name, layers) = (input.name(), pairs(input)?);
     let axes: &[i32] = if ndim == 2 {
@@ -226,7 +230,7 @@ fn of_layers(input: Input, count: usize, ndim: usize) -> Result<Vec<[i32; 2]>> {
     elements.sort_unstable();
     if let Some(pair) = elements.windows(2).find(|pair| pair[0] == pair[1]) {
         bail!(
-            "{name} has element {} twice: give each element once, with all axes that its layers absorb across",
+            "{name} has element {} twice: give each element once, with all axes across which its layers absorb",
             pair[0]
         );
     }
@@ -248,7 +252,8 @@ fn read_materials(input: Input) -> Result<Vec<Material>> {
     let name = input.name();
     if input.axis(1).n != 6 {
         bail!(
-            "{name} has n1={}; materials have n1=6: rho, vp, vs, Q_kappa, Q_mu, 1 where a table of constants holds",
+            "{name} has n1={}; materials have n1=6: rho, vp, vs, Q_kappa, Q_mu, and 1 if a table gives the \
+            constants",
             input.axis(1).n
         );
     }
@@ -268,7 +273,7 @@ fn read_materials(input: Input) -> Result<Vec<Material>> {
     values.chunks_exact(6).enumerate().map(row).collect()
 }
 
-/// P velocity in m/s that is far above any in the Earth.
+/// A P velocity in m/s that is far above any in the Earth.
 const FASTEST: f64 = 3e4;
 
 /// Checks that the numbers of a material are possible.
@@ -285,11 +290,12 @@ pub fn check(material: &Material) -> Result<()> {
     }
     if vp > FASTEST {
         bail!(
-            "vp={vp:e} m/s: nothing in the Earth is faster than 14000 m/s, and such a speed makes the time step tiny; speeds are in m/s"
+            "vp={vp:e} m/s: no wave in the Earth is faster than 14000 m/s, and such a speed makes the time \
+            step tiny; give speeds in m/s"
         );
     }
     for (name, q) in [("Qkappa", material.q_kappa), ("Qmu", material.q_mu)] {
-        // A fluid has no shear to attenuate, and files write 0 for it.
+        // A fluid has no shear to attenuate, and files have 0 for its quality factor.
         if (q.is_nan() || q < 1.0) && (vs > 0.0 || q != 0.0) {
             bail!(
                 "{name}={}: quality factors are 1 or more (rock has 20 to 1000), and 9999 means no loss",
@@ -300,7 +306,7 @@ pub fn check(material: &Material) -> Result<()> {
     Ok(())
 }
 
-/// Standard output with the axes of `count` elements.
+/// Opens standard output with the axes of `count` elements.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -313,8 +319,8 @@ pub fn elements(job: &mut Job, per_element: usize, count: usize) -> Result<Outpu
     Ok(whole)
 }
 
-/// Writes the mesh: the elements to standard output, the rest to files of these names, which the header of the elements
-/// has.
+/// Writes the mesh: the elements to standard output, the rest to files with these names, which are put into
+/// the header of the elements.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -382,7 +388,7 @@ enum Numbers<'a> {
     Whole(&'a [i32]),
 }
 
-/// The parameter of a file, the numbers in a row and their label.
+/// The parameter of a file, the number of values in a row and their label.
 type Rows<'a> = (&'a str, usize, &'a str);
 
 /// Writes one dataset of rows.

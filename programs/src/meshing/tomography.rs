@@ -1,14 +1,14 @@
 //! Tomography files of SPECFEM3D: velocities and density on a regular grid, one row for each node.
 //!
-//! The head has the first and the last position (x, y, z up), the spacings, the numbers of nodes, and the least and
-//! largest vp, vs and rho; the rows have x, y, z, vp, vs, rho, and may have quality factors of P and S, which are not
-//! read.
+//! The head has the first and the last position (x, y, z up), the spacings, the numbers of nodes, and the
+//! least and largest vp, vs and rho. The rows have x, y, z, vp, vs and rho, and may have quality factors of P
+//! and S, which are not used.
 
 use anyhow::Result;
 
 use super::scanner::Scanner;
 
-/// Most nodes of a grid.
+/// The largest number of nodes of a grid.
 const MOST_NODES: f64 = 4e9;
 
 /// A model on a grid.
@@ -16,7 +16,7 @@ const MOST_NODES: f64 = 4e9;
 pub struct Tomography {
     /// Name of the file in messages.
     pub name: String,
-    /// Nodes along x, y and z.
+    /// The number of nodes along x, y and z.
     pub n: [usize; 3],
     /// The first node, m, z downwards.
     pub o: [f64; 3],
@@ -24,12 +24,12 @@ pub struct Tomography {
     pub d: [f64; 3],
     /// vp and vs (m/s) and density (kg/m3), z fastest, then x, then y.
     pub values: [Vec<f32>; 3],
-    /// True where rows have quality factors.
+    /// True if rows have quality factors.
     pub has_quality: bool,
 }
 
 impl Tomography {
-    /// Reads the bytes of a file; `name` is what messages call it.
+    /// Reads the bytes of a file, which messages call `name`.
     ///
     /// # Errors
     /// A number that is missing or invalid, or a node beyond the grid or given twice.
@@ -90,7 +90,7 @@ impl Tomography {
                 ((0.0..self.n[c] as f64).contains(&at)).then_some(at as usize)
             };
             let (Some(x), Some(y), Some(z)) = (place(0), place(1), place(2)) else {
-                return Err(row.wrong("the node lies beyond the grid of the head"));
+                return Err(row.wrong("the node lies beyond the grid that the head describes"));
             };
             let node = (y * self.n[0] + x) * self.n[2] + self.n[2] - 1 - z;
             if !self.values[0][node].is_nan() {
@@ -104,13 +104,14 @@ impl Tomography {
         Ok(())
     }
 
-    /// The least vp, vs and density.
+    /// The least values of vp, vs and density.
     pub fn least(&self) -> [f64; 3] {
         let of = |plane: &Vec<f32>| f64::from(plane.iter().copied().fold(f32::INFINITY, f32::min));
         std::array::from_fn(|k| of(&self.values[k]))
     }
 
-    /// The grid extended by `low` and `high` nodes at its ends along x, y and z, which repeat the values at its sides.
+    /// The grid extended by `low` and `high` nodes at its ends along x, y and z, with the values at its sides
+    /// repeated.
     pub fn grown(&self, low: [usize; 3], high: [usize; 3]) -> Self {
         let n: [usize; 3] = std::array::from_fn(|c| low[c] + self.n[c] + high[c]);
         let old = |k: usize| {
@@ -130,7 +131,7 @@ impl Tomography {
     }
 }
 
-/// Skips lines of remarks.
+/// Skips lines of comments.
 fn skip_remarks(scanner: &mut Scanner) {
     while scanner
         .peek()
@@ -175,7 +176,7 @@ mod tests {
             (model.n, model.o, model.d),
             ([2; 3], [0.0; 3], [100.0, 50.0, 200.0])
         );
-        // The first two are those of x = 0, y = 0: the surface, then 200 m below.
+        // The first two values are those at x = 0, y = 0: at the surface, then 200 m below.
         assert_eq!(model.values[0][..4], [3004.0, 3000.0, 3005.0, 3001.0]);
         assert_eq!(model.least(), [3000.0, 1500.0, 2000.0]);
         let grown = model.grown([1, 0, 0], [0, 0, 2]);

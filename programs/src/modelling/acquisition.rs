@@ -1,4 +1,4 @@
-//! RSF files of the acquisition, for all methods: points, and data by shots.
+//! RSF files of the acquisition, for all methods.
 
 use super::model::of_dimensions;
 use anyhow::bail;
@@ -27,8 +27,8 @@ pub fn finite(input: &mut Input, first: u64, count: usize) -> anyhow::Result<Vec
     Ok(values)
 }
 
-/// Reads points: n1 = coordinates x[, y], z; n2 = how many. More axes are lines of further points, of which the first is
-/// used, as Madagascar's programs do; a warning says so.
+/// Reads points: n1 = coordinates x[, y], z; n2 = number of points. Further axes are lines of points, of
+/// which only the first is used, as in Madagascar's programs; a warning says so.
 pub fn points(job: &Job, mut input: Input, ndim: usize) -> anyhow::Result<Vec<Point>> {
     let count = counted(&input, ndim)?;
     let all = input.len() / ndim as u64;
@@ -49,7 +49,7 @@ pub fn lines(mut input: Input, ndim: usize) -> anyhow::Result<Vec<Vec<Point>>> {
     Ok(points.chunks(count).map(<[Point]>::to_vec).collect())
 }
 
-/// Points of a line.
+/// The number of points of a line.
 fn counted(input: &Input, ndim: usize) -> anyhow::Result<usize> {
     let (coordinates, count) = (input.axis(1).n, input.axis(2).n);
     let name = input.name();
@@ -94,8 +94,8 @@ fn read(input: &mut Input, ndim: usize, count: usize) -> anyhow::Result<Vec<Poin
     Ok(values.chunks(ndim).map(point).collect())
 }
 
-/// Refuses a point of the file `name` outside the model, in the frame, whose boundaries change what is recorded there.
-/// Half a cell is allowed for rounding.
+/// Refuses a point of the file `name` that lies outside the model, in the frame, where the boundaries affect
+/// records. Half a cell is allowed for rounding.
 pub fn inside(padded: &Padded, points: &[Point], name: &str) -> anyhow::Result<()> {
     let (model, d, axes) = (&padded.model, padded.d(), 0..padded.ndim());
     let last = |a: usize| model.o[a] + (model.n[a] - 1) as f32 * d[a];

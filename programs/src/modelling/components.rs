@@ -3,12 +3,13 @@
 use anyhow::{bail, ensure};
 use rsf_io::Input;
 
-/// Words for components in labels: those of axes, of the compass and of channels, and of tensors.
+/// Names of components in labels: those of axes, of the compass, of channels and of tensors.
 const WORDS: [&str; 19] = [
     "z", "x", "y", "Z", "X", "Y", "N", "E", "R", "T", "1", "2", "3", "zz", "xx", "yy", "zx", "zy", "xy",
 ];
 
-/// Components from which a component can be made, with factors; of these, the first that the data have is used.
+/// For each component, those from which it can be made, with factors; the first of them that the data have is
+/// used.
 const MADE: [(&str, &[(&str, f32)]); 6] = [
     ("z", &[("z", 1.0), ("Z", -1.0)]),
     ("x", &[("x", 1.0), ("X", 1.0), ("E", 1.0), ("1", 1.0), ("R", 1.0)]),
@@ -20,21 +21,23 @@ const MADE: [(&str, &[(&str, f32)]); 6] = [
 
 /// The quantity and the components that a run models.
 pub struct Modelled<'a> {
-    /// As headers say it: `velocity in m/s`.
+    /// The quantity in the form of headers: `velocity in m/s`.
     pub quantity: &'a str,
-    /// As the label of the axis of components says it: `z x y`.
+    /// The components in the form of the label of their axis: `z x y`.
     pub components: &'a str,
     /// The other way to give receivers, which models other components, if the program has one.
     pub or: Option<&'a str>,
 }
 
-/// Refuses data whose header says that they are another quantity, or have other components; a header that says neither is taken.
+/// Refuses data whose header says that they are another quantity or have other components; a header that
+/// gives neither is accepted.
 pub fn same_kind(data: &Input, run: &Modelled<'_>) -> anyhow::Result<()> {
     let name = data.name();
     if let Some(quantity) = other_quantity(data, run.quantity) {
         let (label, unit) = run.quantity.split_once(" in ").unwrap_or((run.quantity, ""));
         bail!(
-            "{name} holds {quantity}, but this run models {}: give the data= of the data; if the header is wrong, sfput quantity=\"{}\" label={label} unit={unit} corrects it",
+            "{name} holds {quantity}, but this run models {}: give the quantity of the data as data=; if the \
+            header is wrong, sfput quantity=\"{}\" label={label} unit={unit} corrects it",
             run.quantity,
             run.quantity
         );
@@ -54,7 +57,7 @@ pub fn same_kind(data: &Input, run: &Modelled<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The quantity in a header, if it is not `wanted`. Label and unit count, too, because users set them.
+/// The quantity in a header, if it is not `wanted`. Label and unit are examined, too, because users set them.
 fn other_quantity(data: &Input, wanted: &str) -> Option<String> {
     let text = |key: &str| data.header().text(key).filter(|text| !text.is_empty());
     let by_label = text("label").map(|label| match text("unit") {
@@ -82,7 +85,7 @@ fn words(label: &str) -> Option<Vec<&str>> {
     (!found.is_empty() && found.iter().all(|word| WORDS.contains(word))).then_some(found)
 }
 
-/// `Z N E (Z is up)`
+/// The components in words, such as `Z N E (Z is up)`.
 fn told(components: &[&str]) -> String {
     let sign = if components.contains(&"Z") {
         " (Z is up)"
@@ -104,7 +107,7 @@ fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
         .collect::<Option<Vec<_>>>()
     else {
         return format!(
-            "{or}bring them into that order, with z down, and name them so (sfput label2=\"{label}\")"
+            "{or}bring them into that order, with z down, and name them accordingly (sfput label2=\"{label}\")"
         );
     };
     let mut line = Vec::new();
@@ -124,7 +127,8 @@ fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
         false => format!("where {}, ", if_so.join(" and ")),
     };
     format!(
-        "{or}{if_so}{}; sfcat {} axis=2 | sfput o2=0 d2=1 label2=\"{label}\" > turned.rsf makes them of a file data.rsf (if only the name is wrong, that sfput alone corrects it)",
+        "{or}{if_so}{}; sfcat {} axis=2 | sfput o2=0 d2=1 label2=\"{label}\" > turned.rsf makes them from a \
+        file data.rsf (if only the names are wrong, that sfput alone corrects them)",
         line.join("; "),
         parts.join(" ")
     )

@@ -1,5 +1,5 @@
-//! Derives several quantities from the values that the engine records in every step, each in a file of its own, and
-//! resamples records to times other than those of the steps.
+//! Derives several quantities, each in its own file, from the values that the engine records in every step,
+//! and resamples records to times other than those of the steps.
 
 use super::exact_time::{Correction, Held};
 use super::fibre::Fibre;
@@ -22,13 +22,13 @@ pub enum How {
     /// Its value two steps before, plus twice the time step times the value recorded in the step before: displacements
     /// from velocities that are differences over two steps.
     Leap,
-    /// Its value in the step before, plus half a time step times the values recorded then and now: velocities from
-    /// accelerations.
+    /// Its value in the step before, plus half a time step times the sum of the values recorded then and now:
+    /// velocities from accelerations.
     Mean,
 }
 
 impl How {
-    /// Numbers that are kept from step to step for each number of the quantity.
+    /// The number of values that are kept from step to step for each value of the quantity.
     fn keeps(self) -> usize {
         match self {
             Self::AsRead | Self::Sum | Self::Difference => 1,
@@ -43,7 +43,8 @@ impl How {
 pub enum Pick {
     /// All recorded values.
     All,
-    /// Those of the first receivers in every component: their number, and that of all receivers.
+    /// Those of the first receivers in every component: the number of these receivers, and that of all
+    /// receivers.
     First(usize, usize),
     /// The strain of a fibre: the number of receivers in a component, and the first one to use.
     Along(Fibre, [usize; 2]),
@@ -62,9 +63,9 @@ impl Pick {
 /// Which records of a quantity are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
-    /// One in this many.
+    /// One record in this many.
     Every(usize),
-    /// Samples at other times.
+    /// Samples at times other than those of the steps.
     At(Times),
 }
 
@@ -72,25 +73,25 @@ pub enum When {
 pub struct Made {
     /// The range of its values among those recorded in a step.
     pub numbers: Range<usize>,
-    /// Which of these are used.
+    /// The values that are used of these.
     pub pick: Pick,
-    /// How it is derived from them.
+    /// The way in which it is derived from them.
     pub how: How,
     /// The time step, s.
     pub dt: f64,
     /// Which records are written.
     pub when: When,
-    /// The time-dispersion correction, after which records are selected by `when`.
+    /// The time-dispersion correction, after which `when` selects records.
     pub exact: Option<Correction>,
 }
 
 impl Made {
-    /// Numbers of a record.
+    /// The number of values in a record.
     fn len(&self) -> usize {
         self.pick.of(&vec![0.0; self.numbers.len()]).len()
     }
 
-    /// Most bytes of [`Divide::kept`].
+    /// The largest number of bytes that this quantity adds to [`Divide::kept`].
     pub fn kept(&self) -> usize {
         let records = match self.when {
             When::At(times) => times.kept(),
@@ -108,7 +109,7 @@ struct Way {
     /// Sums, and the values recorded in the step before.
     kept: Vec<f32>,
     resampler: Option<Resampler>,
-    /// Records that are corrected after the last one.
+    /// Records that are kept and corrected after the last one.
     held: Option<Held>,
 }
 
@@ -116,7 +117,7 @@ struct Way {
 pub struct Divide(Vec<Way>);
 
 impl Divide {
-    /// Only the data, whose records of `numbers` values are corrected.
+    /// A division with only the data, whose records of `numbers` values are corrected.
     pub fn of_corrected(correction: Correction, numbers: usize) -> Self {
         let made = Made {
             numbers: 0..numbers,
@@ -153,7 +154,7 @@ impl Divide {
         Ok(())
     }
 
-    /// Ends a shot; what follows is the first step of another one.
+    /// Ends a shot; the next step is the first of another one.
     pub fn end_shot(&mut self, data: &mut Output) -> Result<()> {
         for way in &mut self.0 {
             way.kept.fill(0.0);
@@ -191,7 +192,7 @@ impl Divide {
         self.files().map(Output::so_far).collect()
     }
 
-    /// Second handles to these files, to sync them to disk.
+    /// Second handles to these files, for syncing them to disk.
     pub fn data_files(&mut self) -> Vec<File> {
         self.files().filter_map(|file| file.data_file()).collect()
     }
@@ -202,7 +203,8 @@ impl Divide {
         files.find(|file| file.is_piped()).map(Output::name)
     }
 
-    /// The values that later steps need: sums, the values of the last step, records that samples still need.
+    /// The values that later steps need: sums, the values of the last step, and records that samples still
+    /// need.
     pub fn kept(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for way in &self.0 {
@@ -237,7 +239,8 @@ impl Divide {
         files.try_for_each(Output::finish)
     }
 
-    /// Ends the files early, with the whole records along their last axis; returns what they hold, in words.
+    /// Ends the files early, with the complete records along their last axis; returns what they hold, in
+    /// words.
     pub fn finish_early(self, axis: usize, what: &str) -> Result<Vec<String>> {
         let files = self.0.into_iter().filter_map(|way| way.file);
         files
@@ -298,7 +301,7 @@ impl Way {
         }
     }
 
-    /// The records that were held, in true time.
+    /// The records that were held, in exact time.
     fn corrected(&mut self) -> Vec<Vec<f32>> {
         let records = self.held.as_mut().map(Held::finish).unwrap_or_default();
         match &mut self.resampler {
@@ -316,13 +319,14 @@ impl Way {
 /// The quantity of data=.
 ///
 /// # Errors
-/// Several quantities: standard output takes one.
+/// Several quantities are given, but standard output takes one.
 pub fn one_quantity(job: &Job) -> anyhow::Result<String> {
     let text = job.text("data")?.unwrap_or_default();
     if let Some((first, rest)) = text.split_once(',') {
         let words: Vec<String> = rest.split(',').map(|word| format!("{word}={word}.rsf")).collect();
         anyhow::bail!(
-            "data={text}: standard output takes one quantity, and each further one goes into a file that is named by it: data={first} {}",
+            "data={text}: standard output takes one quantity, and each further one goes into a file that a \
+            parameter of its name gives: data={first} {}",
             words.join(" ")
         );
     }
@@ -361,7 +365,8 @@ mod tests {
         }
     }
 
-    /// `u(n + 1) = u(n - 1) + 2 dt v(n)` of `v = n` and `dt = 1/2` is a quarter of the square of the step, rounded down.
+    /// For `v = n` and `dt = 1/2`, `u(n + 1) = u(n - 1) + 2 dt v(n)` is a quarter of the square of the step,
+    /// rounded down.
     #[test]
     fn leaps_are_those_of_the_formula() {
         let mut all = Divide::new(vec![(made(How::Leap), None)]);
@@ -391,7 +396,8 @@ mod tests {
         }
     }
 
-    /// One record in so many, of the first receivers of every component, or of all.
+    /// A quantity has one record in a given number of steps, of the first receivers of every component or of
+    /// all.
     #[test]
     fn records_have_the_receivers_and_the_steps_that_are_asked_for() {
         let mut own = made(How::AsRead);

@@ -1,5 +1,5 @@
-//! Time-dispersion correction, `tdc=y`: source time functions (histories) are transformed to the clock of the time
-//! steps before a run, and its records back to exact time.
+//! Time-dispersion correction, `tdc=y`: source time functions (histories) are transformed to the dispersed
+//! time of the steps before a run, and its records back to exact time.
 
 mod held;
 
@@ -19,14 +19,15 @@ pub const TDC: Param = Param::bool("tdc").default("n").doc(
     "time-dispersion correction: y removes the error of the time step from the records, for sources that begin at rest and have no frequencies above 1/(pi dt)",
 );
 
-/// The key of headers that says on which clock samples or snapshots are.
+/// The header key that says whether samples or snapshots have exact time or the dispersed time of the steps
+/// (their clock).
 pub const CLOCK: &str = "clock";
 
-/// Largest first sample of a history that counts as beginning at rest, as a share of its largest value.
+/// The largest first sample of a history that counts as beginning at rest, as a share of its largest value.
 pub const AT_REST: f64 = 0.03;
 
-/// Largest share of a history that its transform may lose. Brune's moment rate with its peak after ten steps loses 0.4
-/// %.
+/// The largest share of a history that its transform may lose. Brune's moment rate with its peak after ten
+/// steps loses 0.4 %.
 const LOST: f64 = 0.01;
 
 /// The frequency, as a share of the highest of the sources, at which relaxation times are corrected: about half of the
@@ -36,7 +37,7 @@ const STRONG: f64 = 0.6;
 /// The time steps of a run, and the time dispersion that they cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// Steps that the user has asked for, and the time step, s.
+    /// The number of steps that the user requested, and the time step, s.
     pub steps: usize,
     pub dt: f64,
     /// Frequency band of the sources.
@@ -63,7 +64,7 @@ impl Timing {
     /// (in steps), and this frequency band; with `exact` the series are transformed.
     ///
     /// # Errors
-    /// A history that does not begin at rest, or has frequencies that steps do not have.
+    /// A history that does not begin at rest, or has frequencies that the steps cannot represent.
     pub fn of(
         exact: Option<ExactTime>,
         (steps, dt): (usize, f64),
@@ -81,7 +82,7 @@ impl Timing {
         })
     }
 
-    /// This timing with sources whose first sample is this share of their largest value.
+    /// This timing, with sources whose first sample is this share of their largest value.
     pub fn beginning(self, begins: f64) -> Self {
         Self { begins, ..self }
     }
@@ -97,7 +98,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         })
     }
 
-    /// Warns of records that are further apart than the frequencies of the sources allow.
+    /// Warns of records that are further apart in time than the frequencies of the sources allow.
     pub fn warn_of_aliases(&self, job: &Job, jdata: usize) {
         if jdata < 2 || self.begins > AT_REST || self.band.max <= 0.0 {
             return;
@@ -114,7 +115,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         }
     }
 
-    /// Steps that run, with those that the correction adds.
+    /// The number of steps that run, with those that the correction adds.
     pub fn all_steps(&self) -> usize {
         self.exact.map_or(self.steps, |exact| exact.steps)
     }
@@ -136,7 +137,8 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         let error = format!("{:.2} % at {f:.4} Hz", 100.0 * share);
         Some(match self.exact {
             Some(exact) => format!(
-                "exact time: the error of the time steps, {error}, is removed from the records (tdc=y, {} further steps)",
+                "exact time: the error of the time steps, {error}, is removed from the records (tdc=y, {} \
+                additional steps)",
                 exact.further()
             ),
             None => format!(
@@ -163,22 +165,22 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         ))
     }
 
-    /// The correction of records of a field, given the time of the first one in steps, if the engine delivers only the
-    /// records that are kept; one in `jdata` is wanted.
+    /// The correction of records of a field, given the time of the first one in steps, if the engine delivers
+    /// only the records that are kept. One in `jdata` is requested.
     pub fn correction(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
         let exact = self.exact?;
         let every = exact.every(jdata, self.band);
         Some(exact.records(of, [every, every, jdata]))
     }
 
-    /// The same if the engine delivers the records of every step.
+    /// As [`Self::correction`], if the engine delivers the records of every step.
     pub fn correction_of_steps(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
         let exact = self.exact?;
         Some(exact.records(of, [1, exact.every(jdata, self.band), jdata]))
     }
 
-    /// A part of the identity of a run: histories are transformed as a whole, so that even their beginning depends on
-    /// the number of steps.
+    /// A part of the identity of a run. Histories are transformed as a whole, so that even their beginning
+    /// depends on the number of steps.
     pub fn content(&self) -> Option<(&'static str, u64)> {
         let exact = self.exact?;
         Some((
@@ -196,14 +198,14 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
 /// The time-dispersion correction of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactTime {
-    /// Steps that the user has asked for, and those that run.
+    /// The number of steps that the user requested, and the number of those that run.
     asked: usize,
     pub steps: usize,
     dt: f64,
 }
 
 impl ExactTime {
-    /// The correction of a run of `steps` steps of `dt` (s), if `tdc=y` asks for it.
+    /// The correction of a run of `steps` steps of `dt` (s), with `tdc=y`.
     pub fn read(job: &Job, steps: usize, dt: f64) -> anyhow::Result<Option<Self>> {
         Ok(job.flag("tdc")?.then(|| Self::of(steps, dt)))
     }
@@ -217,15 +219,16 @@ impl ExactTime {
         }
     }
 
-    /// Steps after those that were asked for, which the last records need.
+    /// The number of steps after the requested ones, which the last records need.
     pub fn further(&self) -> usize {
         self.steps - self.asked
     }
 
-    /// Transforms histories that begin at `first` steps to the clock of the steps; `what` names them in messages.
+    /// Transforms histories that begin at `first` steps to the time of the steps; `what` names them in
+    /// messages.
     ///
     /// # Errors
-    /// A history that does not begin at rest, or has frequencies that steps do not have.
+    /// A history that does not begin at rest, or has frequencies that the steps cannot represent.
     pub fn sources(&self, series: &mut [Vec<f32>], first: f64, what: &str) -> anyhow::Result<()> {
         let plan = self.of_sources(first);
         series.par_iter_mut().enumerate().try_for_each(|(k, series)| {
@@ -238,7 +241,7 @@ impl ExactTime {
         })
     }
 
-    /// The transforms of histories that begin at `first` steps.
+    /// The transform of histories that begin at `first` steps.
     fn of_sources(&self, first: f64) -> TimeDispersion {
         TimeDispersion::new(Sampling {
             samples: self.asked,
@@ -259,19 +262,20 @@ impl ExactTime {
         series.par_iter().map(given).collect()
     }
 
-    /// Transforms derivatives with respect to histories on the clock of the steps to those with respect to the given
-    /// histories.
+    /// Transforms derivatives with respect to histories in the time of the steps to those with respect to the
+    /// given histories.
     pub fn histories_adjoint(&self, derivatives: &[f64], first: f64) -> Vec<f64> {
         self.of_sources(first).to_steps_adjoint(derivatives)
     }
 
-    /// Refuses a history that does not begin at rest or of which too little comes `back` from the transforms.
+    /// Refuses a history that does not begin at rest, or whose transform `back` differs too much from it.
     fn check(&self, given: &[f64], back: &[f64], first: f64, name: &str) -> anyhow::Result<()> {
         let largest = given.iter().fold(0.0f64, |most, x| most.max(x.abs()));
         let onset = beginning(given, first);
         ensure!(
             onset <= AT_REST * largest,
-            "tdc=y: {name} begins with {:.0} % of its largest value, but exact time needs histories that begin at rest: delay it, or say tdc=n",
+            "tdc=y: {name} begins with {:.0} % of its largest value, but exact time needs histories that \
+            begin at rest: delay it, or give tdc=n",
             100.0 * onset / largest
         );
         let squares = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>();
@@ -279,7 +283,8 @@ impl ExactTime {
         let lost = squares(&mut given.iter().zip(back).map(|(a, b)| a - b));
         ensure!(
             lost <= LOST * LOST * all,
-            "tdc=y: {:.1} % of {name} lies above {:.4} Hz, 1/(pi dt), the highest frequency that time steps of {} s can represent: give a smoother history or a smaller time step, or say tdc=n",
+            "tdc=y: {:.1} % of {name} lies above {:.4} Hz, 1/(pi dt), the highest frequency that time steps \
+            of {} s can represent: give a smoother history or a smaller time step, or give tdc=n",
             100.0 * (lost / all).sqrt(),
             1.0 / (PI * self.dt),
             self.dt as f32
@@ -287,16 +292,16 @@ impl ExactTime {
         Ok(())
     }
 
-    /// Steps between records that are kept, if one in `jdata` is wanted: a divisor of `jdata` that leaves at least four
-    /// samples per period at the highest frequency.
+    /// The number of steps between records that are kept, if one in `jdata` is requested: a divisor of
+    /// `jdata` that leaves at least four samples per period at the highest frequency.
     pub fn every(&self, jdata: usize, band: Band) -> usize {
         let step = 2.0 * (PI * band.max * self.dt).min(1.0).asin();
         let fits = |every: &usize| jdata.is_multiple_of(*every) && *every as f64 * step <= FRAC_PI_2;
         (1..=jdata.min(self.asked)).rev().find(fits).unwrap_or(1)
     }
 
-    /// The correction of records that begin at `first` steps: the engine delivers one in `given` steps, one in `every`
-    /// is kept, and one in `jdata` is wanted.
+    /// The correction of records that begin at `first` steps: the engine delivers one in `given` steps, one
+    /// in `every` is kept, and one in `jdata` is requested.
     pub fn records(&self, (first, reading): (f64, Reading), [given, every, jdata]: [usize; 3]) -> Correction {
         Correction {
             time: *self,
@@ -325,16 +330,16 @@ fn beginning(series: &[f64], first: f64) -> f64 {
     }
 }
 
-/// How the records of a quantity are corrected.
+/// The way in which the records of a quantity are corrected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
     time: ExactTime,
     first: f64,
     reading: Reading,
-    /// Steps between records that the engine delivers, and between those that are kept.
+    /// The number of steps between records that the engine delivers, and between those that are kept.
     given: usize,
     every: usize,
-    /// One of this many corrected records is wanted.
+    /// One of this many corrected records is requested.
     thinned: usize,
 }
 
@@ -349,17 +354,17 @@ impl Correction {
         self.every
     }
 
-    /// Records that are kept until the end of a run.
+    /// The number of records that are kept until the end of a run.
     fn kept(&self) -> usize {
         self.time.steps.div_ceil(self.every)
     }
 
-    /// Records in exact time at the steps that are kept.
+    /// The number of records in exact time at the steps that are kept.
     fn samples(&self) -> usize {
         self.time.asked.div_ceil(self.every)
     }
 
-    /// The transform of `samples` records in exact time and `steps` records on the clock of the steps.
+    /// The transform between `samples` records in exact time and `steps` records in the time of the steps.
     fn plan(&self, [samples, steps]: [usize; 2]) -> TimeDispersion {
         TimeDispersion::new(Sampling {
             samples,
@@ -369,7 +374,7 @@ impl Correction {
         })
     }
 
-    /// Bytes that these records of `numbers` values take until then.
+    /// The number of bytes that the kept records of `numbers` values take.
     pub fn bytes(&self, numbers: usize) -> usize {
         4 * numbers * self.kept()
     }
@@ -379,7 +384,10 @@ impl Correction {
         let bytes = self.bytes(numbers);
         if job.given("checkpoint") && bytes > MOST_KEPT {
             bail!(
-                "checkpoint= keeps all records with the state where tdc=y corrects them at the end, {} here and at most {}: take fewer receivers or a larger jdata=, leave out checkpoint=, or run with tdc=n between two calls of sftimedisp, of the sources and of the records",
+                "checkpoint= saves all records with the state, because tdc=y corrects them at the end: {} \
+                here, and at most {} are possible. Use fewer receivers or a larger jdata=, leave out \
+                checkpoint=, or run with tdc=n and apply sftimedisp to the sources before and to the records \
+                after the run",
                 gigabytes(bytes as f64),
                 gigabytes(MOST_KEPT as f64)
             );
@@ -449,7 +457,8 @@ mod tests {
     fn kept_records_divide_the_wanted_ones_and_resolve_the_sources() {
         let exact = time(1000);
         let band = |max| Band { peak: 0.0, max };
-        // 50 Hz have 20 steps per period: at most five from one record to the next.
+        // A wave of 50 Hz has 20 steps per period, so there may be at most five steps from one record to the
+        // next.
         for (jdata, wanted) in [(1, 1), (4, 4), (6, 3), (7, 1), (10, 2), (1000, 4)] {
             assert_eq!(exact.every(jdata, band(50.0)), wanted, "{jdata}");
         }

@@ -1,4 +1,4 @@
-//! Distributed acoustic sensing: the strain along fibres, from what receivers record.
+//! Distributed acoustic sensing: the strain along fibres, computed from the records of receivers.
 
 use super::acquisition;
 use anyhow::bail;
@@ -24,7 +24,9 @@ impl Fibre {
     pub fn read(job: &mut Job, ndim: usize, channels: usize) -> anyhow::Result<Self> {
         if !job.has_input("along") {
             bail!(
-                "data=das needs along=, the direction of the fibre: n1={ndim}, x[, y], z, one for all receivers or one each, as sfpoints makes it (sfpoints x=0{} z=1 > along.rsf is straight down)",
+                "data=das needs along=, the direction of the fibre: n1={ndim} (x[, y], z), one for all \
+                receivers or one for each, as sfpoints makes it (sfpoints x=0{} z=1 > along.rsf is straight \
+                down)",
                 if ndim == 3 { " y=0" } else { "" }
             );
         }
@@ -33,7 +35,8 @@ impl Fibre {
         let given = acquisition::points(job, file, ndim)?;
         if ![1, channels].contains(&given.len()) {
             bail!(
-                "{name} has {} directions, but there are {channels} receivers: give one for all or one for each",
+                "{name} has {} directions, but there are {channels} receivers: give one direction for all or \
+                one for each",
                 given.len()
             );
         }
@@ -60,7 +63,7 @@ impl Fibre {
         })
     }
 
-    /// Warns of `along=` and `gauge=` where nothing is recorded along a fibre.
+    /// Warns of `along=` and `gauge=` if no strain along a fibre is recorded.
     pub fn idle(job: &Job, without: &str) {
         for word in ["along", "gauge"].into_iter().filter(|word| job.given(word)) {
             job.warn(&format!("{word}= has no effect without {without}"));
@@ -72,7 +75,7 @@ impl Fibre {
         self.directions.len()
     }
 
-    /// Number of receivers that the strain of all channels is derived from.
+    /// The number of receivers from which the strain of all channels is derived.
     pub fn receivers(&self) -> usize {
         match self.gauge > 0.0 {
             true => 2 * self.channels(),
@@ -85,7 +88,8 @@ impl Fibre {
         self.directions[channel]
     }
 
-    /// Positions of further receivers that the strain is derived from: both ends of each gauge, one after the other.
+    /// Positions of the additional receivers from which the strain is derived: both ends of each gauge, one
+    /// after the other.
     pub fn ends(&self, channels: &[Point]) -> Vec<Point> {
         if self.gauge <= 0.0 {
             return Vec::new();
@@ -105,9 +109,9 @@ impl Fibre {
         format!("{:?} {}", self.directions, self.gauge)
     }
 
-    /// Strain of all channels from a record `[component][receiver]` of `receivers` receivers. With a gauge length the
-    /// record holds displacements, and the ends begin at receiver `first`; otherwise it holds strains, and the channels
-    /// begin there.
+    /// The strain of all channels, from a record `[component][receiver]` of `receivers` receivers. With a
+    /// gauge length the record holds displacements, and the ends of the gauges begin at receiver `first`;
+    /// otherwise it holds strains, and the channels begin at `first`.
     pub fn strain(&self, record: &[f32], (receivers, first): (usize, usize)) -> Vec<f32> {
         let value = |c: usize, k: usize| f64::from(record[c * receivers + first + k]);
         let channel = |(k, along): (usize, &[f64; 3])| {

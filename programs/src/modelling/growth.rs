@@ -1,22 +1,25 @@
-//! Finds records that grow after the waves have passed, as an unstable absorbing layer makes them long before values
-//! are not finite.
+//! Detects records that grow after the waves have passed, as happens with an unstable absorbing layer long
+//! before values are no longer finite.
 
 use super::exact_time::Timing;
 
-/// Windows of time whose largest records are kept.
+/// The number of time windows whose largest records are kept.
 const WINDOWS: usize = 64;
 
-/// The share of all windows in which records must rise until the end without a pause, and by what factor.
+/// The share of all windows through which records must rise without a pause until the end, and the factor of
+/// that rise.
 const RISING: f32 = 0.25;
 const FACTOR: f32 = 30.0;
 
-/// The share of the rise, in logarithms, that either half of that time must have: a wave that arrives rises less and less.
+/// The least share of the logarithmic rise in either half of that time: the rise of an arriving wave slows
+/// down.
 const EVEN: f32 = 0.35;
 
-/// By what factor earlier waves must have exceeded the level at which the rise begins.
+/// The factor by which earlier waves must have exceeded the level at which the rise begins.
 const PASSED: f32 = 1.3;
 
-/// Least duration of the rise in periods of the sources: rounding errors before the first wave rise for a shorter time.
+/// The least duration of the rise in periods of the sources: rounding errors before the first wave rise for a
+/// shorter time.
 const PERIODS: f64 = 3.0;
 
 /// The dominant frequency of pulses of one sign, whose spectrum has no peak, as a share of their highest frequency.
@@ -25,16 +28,16 @@ const PULSE: f64 = 0.3;
 /// The largest magnitudes of the records so far.
 #[derive(Clone, Debug)]
 pub struct Growth {
-    /// Records in [`PERIODS`] periods.
+    /// The number of records in [`PERIODS`] periods.
     least: usize,
     largest: Vec<f32>,
-    /// Records of a window, and those of the last one so far.
+    /// The number of records of a window, and that of the last window so far.
     records: usize,
     last: usize,
 }
 
 impl Growth {
-    /// No records yet; a run of `steps` steps with this timing has `records` records.
+    /// Starts without records. A run of `steps` steps with this timing has `records` records.
     pub fn new(timing: &Timing, [steps, records]: [usize; 2]) -> Self {
         let peak = timing.band.peak.max(PULSE * timing.band.max);
         let of_periods = PERIODS / (peak * timing.dt) * records as f64 / steps.max(1) as f64;
@@ -52,7 +55,7 @@ impl Growth {
 
     /// Takes a record.
     pub fn take(&mut self, record: &[f32]) {
-        // Magnitudes are ordered as their bits are, numbers that are not finite above all others.
+        // Magnitudes have the order of their bits, with numbers that are not finite above all others.
         let magnitude = |x: &f32| x.to_bits() & !(1 << 31);
         let most = f32::from_bits(record.iter().map(magnitude).fold(0, u32::max));
         if self.last < self.records {
@@ -63,7 +66,7 @@ impl Growth {
             return;
         }
         if self.largest.len() == 2 * WINDOWS {
-            // Windows become twice as long.
+            // From now on windows are twice as long.
             let pairs = self.largest.chunks_exact(2);
             self.largest = pairs.map(|pair| pair[0].max(pair[1])).collect();
             self.records *= 2;
@@ -72,7 +75,7 @@ impl Growth {
         self.last = 1;
     }
 
-    /// By what factor the records rise until the end, after waves have passed, if they do.
+    /// The factor by which the records rise until the end after waves have passed, if they do.
     pub fn factor(&self) -> Option<f32> {
         // The last window may be short.
         let whole = self.largest.len() - usize::from(self.last < self.records);
@@ -99,7 +102,8 @@ mod tests {
     use crate::modelling::exact_time::Timing;
     use kernels::stability::Band;
 
-    /// What is found in records that a function of time from 0 to 1 gives, of sources with ten periods in that time.
+    /// The result for records that are a function of time from 0 to 1, with sources of ten periods in that
+    /// time.
     fn found(count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
         found_with(10.0, count, record)
     }
@@ -130,7 +134,7 @@ mod tests {
     #[test]
     fn waves_that_arrive_are_no_growth() {
         for count in [40, 100, 3000, 70_001] {
-            // One wave at the end, a small one before a large one, and waves that fade.
+            // These records have one wave at the end, a small wave before a large one, or waves that fade.
             assert_eq!(found(count, |t| pulse(t, 1.0, 0.1)), None);
             assert_eq!(
                 found(count, |t| 0.01 * pulse(t, 0.3, 0.05) + pulse(t, 1.0, 0.08) + 1e-4),
@@ -138,11 +142,11 @@ mod tests {
             );
             assert_eq!(found(count, |t| (300.0 * t).sin() * (-20.0 * t).exp()), None);
             assert_eq!(found(count, |_| 0.0), None);
-            // A run that ends in its first wave, before which there is a little at the level of rounding.
+            // This run ends during its first wave, before which there is only noise at the level of rounding.
             let first = |t: f32| 1e-12 * pulse(t, 0.2, 0.05) + 1e-16 * (25.0 * t).exp();
             assert_eq!(found_with(1.0, count, first), None);
             assert!(count < 100 || found(count, first).is_some());
-            // The same of pulses of one sign, which have no peak.
+            // The spectra of pulses of one sign have no peak.
             assert_eq!(found_in_a_band([0.0, 4.0], count, first), None);
             assert!(count < 100 || found_in_a_band([0.0, 30.0], count, first).is_some());
         }

@@ -19,12 +19,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 
-/// What is divided among the devices of a run.
+/// The grid or mesh that is divided among the devices of a run.
 #[derive(Clone, Copy)]
 pub enum Pieces<'a> {
-    /// Planes of a grid, the number of frame planes at either end, and how the method divides them.
+    /// The planes of a grid, the number of frame planes at either end, and the way in which the method
+    /// divides them.
     Planes(&'a Padded, usize, Cutting),
-    /// Dimension and number of elements of a mesh.
+    /// The dimension and the number of elements of a mesh.
     Elements(usize, usize),
 }
 
@@ -40,21 +41,21 @@ impl Pieces<'_> {
 
 /// The devices of a run on one rank.
 pub struct Machine {
-    /// Threads that read the model; where there are no GPUs they run the shot, too.
+    /// The threads that read the model; without GPUs they also run the shot.
     pub cpu: Cpu,
-    /// This rank's slabs of the grid; on GPUs one for each.
+    /// This rank's slabs of the grid; on GPUs there is one for each GPU.
     pub slabs: Vec<Slab>,
-    /// The ranges of all subdomains of all ranks, and how many of them are this rank's.
+    /// The ranges of all subdomains of all ranks, and the number of those of this rank.
     ranges: (Vec<Range<usize>>, usize),
-    /// Slabs of lower ranks.
+    /// The number of slabs of lower ranks.
     before: usize,
     /// GPUs in the order of the slabs; empty on the CPU.
     gpus: Vec<Properties>,
-    /// Ranks and hosts, where there are several ranks.
+    /// The ranks and hosts in words, if there are several ranks.
     options: String,
-    /// Groups like this one on this rank, which run shots at the same time.
+    /// The number of groups like this one on this rank, which run shots at the same time.
     pub groups: usize,
-    /// Shots that `groups=` asks this one GPU to run at the same time.
+    /// The number of shots that `groups=` requests to run at the same time on this one GPU.
     pub asked: Option<usize>,
 }
 
@@ -66,7 +67,8 @@ struct Offer {
     asked: Option<usize>,
 }
 
-/// `device=`; under the names of Madagascar's CPU programs, such as `sfewefd2d_omp`, the CPU unless it says otherwise.
+/// The value of `device=`. Under the names of Madagascar's CPU programs, such as `sfewefd2d_omp`, the default
+/// is the CPU.
 fn device(job: &Job) -> rsf_io::Result<&'static str> {
     if job.program().ends_with("_omp") && !job.given("device") {
         return Ok("cpu");
@@ -75,8 +77,8 @@ fn device(job: &Job) -> rsf_io::Result<&'static str> {
 }
 
 impl Machine {
-    /// Chooses what `device=`, `gpu=` and `ngpu=` ask for, and divides the work so that all devices finish together; no
-    /// device stays open.
+    /// Chooses the devices that `device=`, `gpu=` and `ngpu=` request, and divides the work so that all of
+    /// them finish together; no device stays open.
     pub fn choose(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
         let places = world.of_host()?;
         let offer = device(job)
@@ -96,7 +98,7 @@ impl Machine {
         }
     }
 
-    /// GPUs of this rank that run the shot.
+    /// The number of GPUs of this rank that run the shot.
     pub fn gpus(&self) -> usize {
         self.gpus.len()
     }
@@ -134,7 +136,7 @@ impl Machine {
         })
     }
 
-    /// The ranges of all subdomains, and which of the subdomains are this rank's.
+    /// The ranges of all subdomains, and the indices of those of this rank.
     pub fn subdomains(&self) -> (&[Range<usize>], Range<usize>) {
         let (ranges, own) = &self.ranges;
         (ranges, self.before..self.before + own)
@@ -146,7 +148,7 @@ impl Machine {
         first..self.slabs.last().map_or(0, |s| s.own.end)
     }
 
-    /// One line: the processors, or the GPUs and whose kernels they run.
+    /// One line that describes the processors, or the GPUs and the class of their kernels.
     pub fn describe(&self, class: Option<Symmetry>) -> String {
         let mut words = match self.gpus.as_slice() {
             [] => self.cpu.describe(),
@@ -177,7 +179,7 @@ impl Machine {
         self.options.clone() + &words
     }
 
-    /// `  slab 2: planes 40 to 79 (40)`: one of this rank's slabs, counted over all ranks.
+    /// A line such as `  slab 2: planes 40 to 79 (40)` for one of this rank's slabs, counted over all ranks.
     pub fn slab_words(&self, number: usize) -> String {
         let own = &self.slabs[number].own;
         format!(
@@ -206,9 +208,9 @@ impl Machine {
         at_the_same_time(&self.gpus, |found| Ok(Arc::new(Gpu::open(found.number)?)))
     }
 
-    /// Begins to open the GPUs of these machines, which takes a second, during other work: until the thread is joined
-    /// and the GPUs that it returns are dropped, [`Machine::open`] finds them open. Errors are left for
-    /// [`Machine::open`] to report.
+    /// Begins to open the GPUs of these machines, which takes a second, while other work is done. Until the
+    /// thread is joined and the GPUs that it returns are dropped, [`Machine::open`] finds them open.
+    /// [`Machine::open`] reports errors.
     pub fn begin_to_open(machines: &[Self]) -> JoinHandle<Vec<Gpu>> {
         let gpus = machines.iter().flat_map(|machine| &machine.gpus);
         let numbers: Vec<_> = gpus.map(|gpu| gpu.number).collect();
@@ -220,7 +222,8 @@ impl Machine {
 fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>> {
     if speeds.len() > count {
         bail!(
-            "{} subdomains (ngpu= times ranks) are asked for, but the mesh has {count} elements: ask for at most as many",
+            "{} subdomains (ngpu= times ranks) are requested, but the mesh has {count} elements: there can \
+            be at most as many subdomains",
             speeds.len()
         );
     }
@@ -240,8 +243,8 @@ fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>>
     Ok(ranges)
 }
 
-/// The GPUs, or the processors, that this rank takes by this `device=`; `places` are its number on its host and how many
-/// ranks are there.
+/// The GPUs or processors that this rank takes for this `device=`; `places` holds its number on its host and
+/// the number of ranks there.
 fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
     let list = job.ints("gpu")?;
     let count = usize::try_from(job.int("ngpu")?)?;
@@ -253,7 +256,7 @@ fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
     };
     if listed && job.given("ngpu") && count != gpus.len() {
         job.warn(&format!(
-            "ngpu={count} is not used: gpu= names {} of them",
+            "ngpu={count} is not used: gpu= names {} GPUs",
             gpus.len()
         ));
     }
@@ -265,20 +268,20 @@ fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
     })
 }
 
-/// The GPUs that there are, if this `device=` wants any.
+/// The GPUs that exist, if this `device=` allows GPUs.
 fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>> {
     let listed = job.given("gpu");
     if device == "cpu" {
         ensure!(
             !listed,
-            "gpu= names GPUs and device=cpu asks for the CPU: leave out one of them"
+            "gpu= names GPUs, but device=cpu requests the CPU: leave out one of them"
         );
         return Ok(None);
     }
     match probe() {
         Ok(found) => return Ok(Some(found)),
         Err(absent) if device == "gpu" || listed => return Err(kernels::Error::from(absent).into()),
-        // Without a driver the user expects the processors to run the shot, and only a plan says why.
+        // Without a driver the user expects the processors to run the shot, and only a plan gives the reason.
         Err(absent) if job.flag("plan")? || job.flag("verb")? && absent != Absent::NoDriver => {
             job.say(&format!("no GPU is used: {absent}"));
         }
@@ -287,7 +290,8 @@ fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>
     Ok(None)
 }
 
-/// Relative speeds of the slabs of all ranks: equal if all have the same devices, else measured on a small grid.
+/// The relative speeds of the slabs of all ranks. They are equal if all ranks have the same devices, and
+/// otherwise measured on a small grid.
 fn speeds(offer: &Offer, ndim: usize, world: &World) -> anyhow::Result<Vec<Vec<f64>>> {
     let kind = match offer.gpus.first() {
         Some(gpu) => format!("GPU {} {}", gpu.name, gpu.architecture),
@@ -332,7 +336,8 @@ fn all_or_none(on_gpus: &[bool], world: &World) -> anyhow::Result<()> {
     let place = |on: bool| on_gpus.iter().position(|&found| found == on);
     world.agree(match (place(true), place(false)) {
         (Some(with), Some(without)) => Err(anyhow!(
-            "rank {with} has a GPU but rank {without} has none: all ranks need one (device=gpu says what is missing), or none (device=cpu)"
+            "rank {with} has a GPU but rank {without} has none: either all ranks need one (device=gpu \
+            reports what is missing), or none may use one (device=cpu)"
         )),
         _ => Ok(()),
     })
@@ -350,18 +355,19 @@ fn timed(offer: &Offer, ndim: usize) -> anyhow::Result<f64> {
     })
 }
 
-/// `0, 1`
+/// The numbers of the GPUs, as in `0, 1`.
 fn numbers(gpus: &[Properties]) -> String {
     let numbers: Vec<String> = gpus.iter().map(|g| g.number.to_string()).collect();
     numbers.join(", ")
 }
 
-/// `GPU 0 NVIDIA H200 (90)`: number, name, compute capability times ten.
+/// A GPU in words, such as `GPU 0 NVIDIA H200 (90)`: number, name, compute capability times ten.
 fn gpu_words(gpu: &Properties) -> String {
     format!("GPU {} {} ({})", gpu.number, gpu.name, gpu.architecture)
 }
 
-/// The GPUs with these numbers, in this order; where the list has them for all ranks of a host, this one's share.
+/// The GPUs with these numbers, in this order; if the list names those of all ranks of a host, the share of
+/// this rank.
 fn named(
     found: &[Properties],
     list: &[i64],
@@ -369,7 +375,8 @@ fn named(
 ) -> anyhow::Result<Vec<Properties>> {
     if ranks > 1 && !list.len().is_multiple_of(ranks) {
         bail!(
-            "gpu= names {} GPUs for {ranks} ranks of this host: name as many for each, all of them in a row",
+            "gpu= names {} GPUs for {ranks} ranks of this host: name the same number for each rank, all in \
+            one list",
             list.len()
         );
     }
@@ -394,8 +401,8 @@ fn named(
     Ok(taken)
 }
 
-/// Returns the `count` GPUs of this rank: of several ranks on a host each takes the next `count`, unless each rank sees
-/// only its own GPUs.
+/// Returns the `count` GPUs of this rank. If a host has several ranks, each takes the next `count`, unless
+/// each rank sees only its own GPUs.
 fn first(
     found: &[Properties],
     count: usize,
@@ -405,7 +412,9 @@ fn first(
         let apart = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() && found.len() == count;
         if !apart {
             bail!(
-                "{ranks} ranks of this host ask for ngpu={count} GPUs each, but there are {} ({}); start fewer ranks, name GPUs by gpu= (several ranks may share one), or set CUDA_VISIBLE_DEVICES for each rank",
+                "{ranks} ranks of this host request ngpu={count} GPUs each, but there are {} ({}); start \
+                fewer ranks, name GPUs by gpu= (several ranks may share one), or set CUDA_VISIBLE_DEVICES \
+                for each rank",
                 found.len(),
                 numbers(found)
             );
@@ -414,7 +423,8 @@ fn first(
     }
     if count > found.len() {
         bail!(
-            "ngpu={count} GPUs are asked for, but there {} ({}); use ngpu={} or less, or device=cpu, where ngpu= cuts the grid into slabs",
+            "ngpu={count} GPUs are requested, but there {} ({}); use ngpu={} or less, or device=cpu, where \
+            ngpu= cuts the grid into slabs",
             if found.len() == 1 {
                 "is 1".into()
             } else {
@@ -427,7 +437,7 @@ fn first(
     Ok(found[place * count..(place + 1) * count].to_vec())
 }
 
-/// The threads that `threads=` or the environment ask for.
+/// The threads that `threads=` or the environment requests.
 pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
     Ok(Cpu::new(threads(job, ranks)?)?)
 }
@@ -437,8 +447,8 @@ fn threads(job: &Job, ranks: usize) -> anyhow::Result<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let asked = match job.int_opt("threads")? {
         Some(n) => usize::try_from(n)?.min(4 * cores),
-        // Madagascar's flows set this variable to the cores of the whole machine, even if the process may use only a
-        // few.
+        // Madagascar's flows set this variable to the number of cores of the whole machine, even if the
+        // process may use only a few.
         None => std::env::var("OMP_NUM_THREADS")
             .ok()
             .and_then(|n| n.trim().parse::<usize>().ok())
@@ -448,7 +458,7 @@ fn threads(job: &Job, ranks: usize) -> anyhow::Result<usize> {
     Ok(if asked == 0 { (cores / ranks).max(1) } else { asked })
 }
 
-/// The tile that `tile=` asks for on a grid of `ndim` dimensions.
+/// The tile that `tile=` requests on a grid of `ndim` dimensions.
 pub fn tile(job: &Job, ndim: usize) -> anyhow::Result<Option<Tile>> {
     let sizes: Vec<usize> = job
         .ints("tile")?
@@ -470,7 +480,7 @@ pub fn tile(job: &Job, ndim: usize) -> anyhow::Result<Option<Tile>> {
     }
 }
 
-/// Bytes free on a GPU now, and its name.
+/// The number of bytes that are free on a GPU now, and its name.
 pub fn free(gpu: &Gpu) -> anyhow::Result<(usize, String)> {
     Ok((gpu.free_bytes()?, gpu_words(gpu.properties())))
 }

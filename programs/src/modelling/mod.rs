@@ -1,4 +1,4 @@
-//! Elastic modelling: the common code of the modelling programs. Each method has a folder of its own.
+//! Elastic modelling: the common code of the modelling programs. Each method has its own folder.
 
 mod acquisition;
 mod checkpoint;
@@ -41,7 +41,7 @@ use rsf_io::{Job, Program};
 use std::process::ExitCode;
 pub use world::World;
 
-/// A modelling program, from its command line to its exit code, alone or as one of several ranks.
+/// Runs a modelling program from its command line to its exit code, alone or as one of several ranks.
 pub fn main(program: &'static Program, run: fn(&mut Job, &World) -> anyhow::Result<()>) -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     let name = rsf_io::name_of(program, &words);
@@ -66,7 +66,7 @@ pub fn main(program: &'static Program, run: fn(&mut Job, &World) -> anyhow::Resu
     rsf_io::end(&name, world.close(outcome).map_err(words::explain))
 }
 
-/// The transport of ghost cells that `exchange=` asks for.
+/// The transport of ghost cells that `exchange=` requests.
 fn transport(job: &Job) -> anyhow::Result<Transport> {
     Ok(match job.choice("exchange")? {
         "peer" => Transport::Ipc,

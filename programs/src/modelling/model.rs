@@ -16,18 +16,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Bytes of a block, all arrays together: large enough that every thread has its share of every array and a transfer
-/// runs at full speed, small enough for the caches that all threads share.
+/// The number of bytes of a block, all arrays together: large enough that every thread has a share of every
+/// array and that a transfer runs at full speed, small enough for the caches that all threads share.
 const BLOCK_BYTES: usize = 32 << 20;
 
 /// Header key for the positions of the shear stiffnesses of a file.
 pub const SHEARS: &str = "shears";
-/// Value of [`SHEARS`]: the shear stiffnesses are those at the shear stresses, half a cell beyond the nodes.
+/// Value of [`SHEARS`]: the shear stiffnesses are those at the points of the shear stresses, half a cell
+/// beyond the nodes.
 pub const IN_PLACE: &str = "staggered";
 /// Value of [`SHEARS`]: the shear stiffnesses of cut cells are those at the nodes.
 pub const ON_NODES: &str = "collocated";
 
-/// The grid of the first file, after checking that the others have the same.
+/// The grid of the first file, after a check that the others have the same.
 pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let mut grid = Grid {
         ndim,
@@ -65,7 +66,7 @@ pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     Ok(grid)
 }
 
-/// The model grid of files with one number per cell, after checking that they share it.
+/// The model grid of files with one number per cell, after a check that they share it.
 fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let grid = shared_grid(files, ndim)?;
     for file in files {
@@ -89,8 +90,8 @@ pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a file with one number per cell that has an axis more or less than the program. A third axis of one sample
-/// does not count.
+/// Refuses a file with one number per cell that has one axis more or less than the program takes. A third
+/// axis of one sample does not count.
 fn other_dimensions(file: &Input, ndim: usize) -> anyhow::Result<()> {
     let (axes, name) = (file.rank(), file.name());
     let lengths: Vec<String> = (1..=axes).map(|a| format!("n{a}={}", file.axis(a).n)).collect();
@@ -121,7 +122,7 @@ pub fn of_dimensions(ndim: usize) -> String {
     name.replace(&format!("{}d", 5 - ndim), &format!("{ndim}d"))
 }
 
-/// The model grid of the stiffness file, after checking that the density file has the same.
+/// The model grid of the stiffness file, after a check that the density file has the same.
 fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
     other_dimensions(density, ndim)?;
     let grid = shared_grid(&[stiffness, density], ndim)?;
@@ -144,7 +145,7 @@ fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid>
     Ok(grid)
 }
 
-/// The grid with its frame, refused where its cells could not be counted.
+/// The grid with its frame; an error if its cells cannot be counted.
 pub fn padded(grid: &Grid, nb: usize) -> anyhow::Result<Padded> {
     let padded = Padded::new(grid, nb);
     let framed = Grid {
@@ -157,7 +158,7 @@ pub fn padded(grid: &Grid, nb: usize) -> anyhow::Result<Padded> {
     Ok(padded)
 }
 
-/// `z 200 x 300`
+/// The grid in words, such as `z 200 x x 300`.
 pub fn words(grid: &Grid) -> String {
     (0..grid.ndim)
         .map(|a| format!("{} {}", AXES[a], grid.n[a]))
@@ -165,8 +166,8 @@ pub fn words(grid: &Grid) -> String {
         .join(" x ")
 }
 
-/// The volumes of a model. Files of binary numbers are never held in memory as a whole; a pipe or text can only be read
-/// in order, plane after plane, and is held from the start.
+/// The volumes of a model. Files of binary numbers are never held in memory as a whole; a pipe or text can
+/// only be read in order, plane after plane, and is held in memory from the start.
 pub struct Volumes {
     planes: Planes,
     density: Source,
@@ -174,10 +175,10 @@ pub struct Volumes {
     stiff: AtomicUsize,
 }
 
-/// Stands for no cell.
+/// A number that stands for no cell.
 const NONE: usize = usize::MAX;
 
-/// A checksum of all numbers of a model, the same for any parts in which it is read.
+/// A checksum of all numbers of a model; it does not depend on the parts in which the model is read.
 #[derive(Default)]
 pub struct Fingerprint(AtomicU64);
 
@@ -199,9 +200,9 @@ impl Fingerprint {
     }
 }
 
-/// Where the stiffness planes come from.
+/// The origin of the stiffness planes.
 enum Planes {
-    /// A file that has them, and for each place in memory the plane of the file.
+    /// A file that holds them, and the plane of the file for each place in memory.
     Stiffness(Source, Vec<usize>),
     /// P and S velocities of an isotropic medium.
     Speeds([Source; 2]),
@@ -237,7 +238,7 @@ impl Volumes {
         }
     }
 
-    /// Whether the model is the same line along z at all places.
+    /// Whether the model has the same values along z at all places.
     pub fn are_flat(&self) -> bool {
         let Planes::Speeds([vp, vs]) = &self.planes else {
             return false;
@@ -247,10 +248,11 @@ impl Volumes {
             .all(|source| matches!(source, Source::Column(_)))
     }
 
-    /// Reads, checks and hands over what the padded planes `own` need of the model, in one pass, a block at a time: the
-    /// coefficients that are wanted there, zeros for those that the files do not have.
+    /// Reads and checks the part of the model that the padded planes `own` need and passes it to the
+    /// destination, in one pass, a block at a time: the requested coefficients, with zeros for those that the
+    /// files do not have.
     ///
-    /// Returns the findings about the model inside `own`, or the first cell there that no run can use.
+    /// Returns the findings about the model inside `own`, or the first cell inside it that no run can use.
     pub fn read(
         &self,
         padded: &Padded,
@@ -331,13 +333,13 @@ pub trait Opened {
     /// The volumes that are read from the files.
     type Volumes;
 
-    /// Bytes of inputs that have to be held in memory as a whole.
+    /// The number of bytes of inputs that must be held in memory as a whole.
     fn held(&self) -> u64;
 
     /// Prepares the volumes of a model of this dimension; reading them puts the checksum into `fingerprint`.
     fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Self::Volumes>;
 
-    /// A checksum of a model that is not among the contents of a run.
+    /// A checksum of a model whose checksum is not among the contents of a run.
     fn checksum(_volumes: &Self::Volumes) -> anyhow::Result<Option<u64>> {
         Ok(None)
     }
@@ -376,7 +378,7 @@ pub enum Files {
 }
 
 impl Files {
-    /// All of them.
+    /// All inputs.
     pub fn inputs(&self) -> Vec<&Input> {
         match self {
             Self::Speeds(files) => files.iter().collect(),
@@ -385,7 +387,7 @@ impl Files {
         }
     }
 
-    /// The grid, after checking that all files have the same.
+    /// The grid, after a check that all files have the same.
     pub fn grid(&self, job: &Job, ndim: usize) -> anyhow::Result<Grid> {
         let grid = match self {
             Self::Speeds([vp, vs, den]) => plain_grid(&[vp, vs, den], ndim),
@@ -396,8 +398,8 @@ impl Files {
         Ok(grid)
     }
 
-    /// The coefficients that the planes of a model of this dimension hold; for velocities those of an orthorhombic
-    /// medium.
+    /// The coefficients that the planes of a model of this dimension hold; for velocities, those of an
+    /// orthorhombic medium.
     pub fn coefficients(&self, ndim: usize) -> Coefficients {
         let found = match self {
             Self::Speeds(_) | Self::Layers(..) => None,
@@ -406,7 +408,7 @@ impl Files {
         found.unwrap_or(Coefficients::Orthorhombic)
     }
 
-    /// Whether the header says that the shear stiffnesses of cut cells stand there ([`SHEARS`]).
+    /// Whether the header says that the shear stiffnesses of cut cells are at this place ([`SHEARS`]).
     pub fn shears_stand(&self, place: &str) -> bool {
         matches!(self, Self::Stiffness([ccc, _]) if ccc.header().text(SHEARS).as_deref() == Some(place))
     }
@@ -450,7 +452,7 @@ pub struct Cell {
     pub density: f32,
 }
 
-/// Bytes of the inputs that [`Volumes`] has to hold.
+/// The number of bytes of the inputs that [`Volumes`] must hold.
 fn held(inputs: &[&Input]) -> u64 {
     inputs
         .iter()
@@ -465,7 +467,7 @@ enum Source {
     File(Input),
     /// All numbers of an input that can only be read in order.
     Held(Vec<f32>),
-    /// The same line along z everywhere.
+    /// The same values along z everywhere.
     Column(Vec<f32>),
 }
 
@@ -494,7 +496,7 @@ impl Source {
     }
 }
 
-/// A cell of the model in words, from its number in file order.
+/// A cell of the model in words, given its number in file order.
 pub fn cell_words(padded: &Padded, cell: usize) -> String {
     padded.describe(kernels::medium::cell_of(padded, cell))
 }

@@ -1,4 +1,5 @@
-//! Observed data: how they are compared, their weights, and the times and shots in their headers.
+//! Observed data: the misfit with which they are compared, their weights, and the times and shots in their
+//! headers.
 
 use super::acquisition::finite;
 use super::exact_time::CLOCK;
@@ -7,7 +8,7 @@ use anyhow::ensure;
 use kernels::misfit::Misfit;
 use rsf_io::{Axis, Input, Job, Output};
 
-/// How records are compared with the data, as `kind=` says.
+/// The misfit of records and data, by `kind=`.
 pub fn kind(job: &Job) -> anyhow::Result<Misfit> {
     Ok(match job.choice("kind")? {
         "correlation" => Misfit::Correlation,
@@ -19,7 +20,7 @@ pub fn kind(job: &Job) -> anyhow::Result<Misfit> {
 /// The file of `weight=`, if there is one.
 ///
 /// # Errors
-/// Another number of values than the data have.
+/// A number of values that differs from that of the data.
 pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
     if !job.has_input("weight") {
         return Ok(None);
@@ -27,7 +28,7 @@ pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
     let weight = job.input("weight")?;
     ensure!(
         weight.len() == data.len(),
-        "{} has {} values but the data {}: a weight has one for each",
+        "{} has {} values, but the data have {}: weights need one value for each",
         weight.name(),
         weight.len(),
         data.len()
@@ -35,7 +36,7 @@ pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
     Ok(Some(weight))
 }
 
-/// The `count` numbers of a shot, from a file of the picked shots or of all.
+/// The `count` numbers of a shot, from a file of the picked shots or of all shots.
 pub fn of_shot(input: &mut Input, picks: &Picks, count: usize, shot: usize) -> anyhow::Result<Vec<f32>> {
     let place = match input.len() == (picks.whole() * count) as u64 {
         true => picks.number(shot) - 1,
@@ -44,7 +45,7 @@ pub fn of_shot(input: &mut Input, picks: &Picks, count: usize, shot: usize) -> a
     finite(input, (place * count) as u64, count)
 }
 
-/// Warns of data in exact time where the run has the time of its steps.
+/// Warns of data in exact time if the run has the time of its steps.
 pub fn tell_clock(job: &Job, data: &Input, exact: bool) {
     if data.header().text(CLOCK).is_some() && !exact {
         job.warn(&format!(
@@ -54,19 +55,19 @@ pub fn tell_clock(job: &Job, data: &Input, exact: bool) {
     }
 }
 
-/// When the records of a run are taken, in s.
+/// The times at which the records of a run are taken, in s.
 pub struct Recorded {
     /// The time at which the run begins, and that of its first record.
     pub begin: f64,
     pub first: f64,
     /// The time step.
     pub dt: f64,
-    /// Steps of the run, and from record to record.
+    /// The number of steps of the run, and the number from record to record.
     pub steps: usize,
     pub jdata: usize,
 }
 
-/// Times that data have, in s.
+/// The times of data, in s.
 #[derive(Clone, Copy)]
 pub struct DataTimes {
     pub first: f64,
@@ -78,7 +79,7 @@ impl DataTimes {
     /// The times of the third axis of the data.
     pub fn of(data: &Input) -> Self {
         let Axis { n, o, d, .. } = data.axis(3);
-        // The decimal numbers of the header, not the nearest ones in single precision.
+        // Use the decimal numbers of the header, not the nearest ones in single precision.
         let [first, step] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
         Self {
             first,
@@ -88,18 +89,18 @@ impl DataTimes {
     }
 }
 
-/// How records become data.
+/// The way in which records become data.
 #[derive(Clone, Copy)]
 pub enum Made {
     /// They are the data.
     AsTheyAre,
-    /// The first of them are: the data end before the run.
+    /// The first of them are the data, which end before the run.
     OfTheFirst(DataTimes),
-    /// They are resampled to times of the data's own.
+    /// They are resampled to the times of the data.
     Resampled(DataTimes),
 }
 
-/// How the records of a run become data, as the header of these says.
+/// The way in which the records of a run become data, by the times in the header of the data.
 ///
 /// # Errors
 /// More data than records at the same times; invalid times, or times after the end of the run.
@@ -114,7 +115,8 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
         let wanted = run.steps.div_ceil(run.jdata);
         ensure!(
             n <= wanted,
-            "{name} has n3={n} records, but this run has {wanted} at the same times: give nt={} or more, or take the beginning of the data by sfwindow n3={wanted}",
+            "{name} has n3={n} records, but this run has {wanted} at the same times: give nt={} or more, or \
+            cut the data with sfwindow n3={wanted}",
             (n - 1) * run.jdata + 1
         );
         return Ok(match n < wanted {
@@ -124,24 +126,28 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
     }
     ensure!(
         !job.given("jdata"),
-        "{name} has o3={o} d3={d}, and with jdata={} the records of this run begin at {} s and are {step} s apart: leave jdata= out, and they are resampled to the times of the data",
+        "{name} has o3={o} d3={d}, and with jdata={} the records of this run begin at {} s and are {step} s \
+        apart: leave out jdata=, and they are resampled to the times of the data",
         run.jdata,
         run.first
     );
     ensure!(
         d > 0.0 && d.is_finite() && o.is_finite(),
-        "{name} has o3={o} d3={d}: its third axis is time in s, and d3 is above 0"
+        "{name} has o3={o} d3={d}: its third axis must be time in s, with d3 above 0"
     );
     ensure!(
         o >= run.begin - 0.5 * d.max(run.dt),
-        "{name} begins at {o} s but this run at {} s: if its times count from something else, as the middle of a wavelet or the origin of an earthquake, sfput o3= sets them to those of the run; otherwise sfwindow min3={} leaves out what was recorded before",
+        "{name} begins at {o} s but this run at {} s: if its times are relative to another time, such as the \
+        middle of a wavelet or the origin time of an earthquake, sfput o3= sets them to those of the run; \
+        otherwise sfwindow min3={} removes the earlier records",
         run.begin as f32,
         run.begin as f32
     );
     let (last, whole) = (o + (n as f64 - 1.0) * d, run.begin + run.steps as f64 * run.dt);
     ensure!(
         last <= whole + 1e-3 * run.dt,
-        "{name} ends at {last} s (n3={n} o3={o} d3={d}) but this run at {} s: give nt={} or more, or take the beginning of the data by sfwindow n3={}",
+        "{name} ends at {last} s (n3={n} o3={o} d3={d}) but this run at {} s: give nt={} or more, or cut the \
+        data with sfwindow n3={}",
         whole as f32,
         ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil(),
         lost_times(run, &found, step)
@@ -149,8 +155,8 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
     Ok(Made::Resampled(found))
 }
 
-/// Advice on data that end after the run and have as many records as the run, or a header without times: their header
-/// has lost its times, as that of a plain array has.
+/// Advice for data that end after the run and have as many records as the run, or a header without times:
+/// their header has lost its times, as happens with plain arrays.
 fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
     if found.count != run.steps.div_ceil(run.jdata) {
         return match (found.first, found.step) {
@@ -166,8 +172,9 @@ fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
     )
 }
 
-/// The error message for data that do not have the axes of a survey: receivers, components, times and shots. `wanted`
-/// are the numbers of receivers and components, `shots` those of the run and of the whole survey.
+/// The error message for data that do not have the axes of a survey: receivers, components, times and shots.
+/// `wanted` holds the numbers of receivers and components, and `shots` the numbers of shots of the run and of
+/// the whole survey.
 pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [usize; 2]) -> String {
     let found = [1, 2, 3, 4].map(|i| data.axis(i).n);
     let of_shots = match shots {
@@ -177,7 +184,10 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
     };
     let [receivers, components] = wanted;
     let hint = match turned(found, wanted, shots) {
-        Some(words) => format!(". These seem to be such data with other axes: {words} turns them"),
+        Some(words) => format!(
+            ". These seem to be such data with their axes in another order: {words} \
+        transposes them"
+        ),
         None if found[..2] == wanted && found[3] < shots[0] => {
             let example = if found[3] == 1 {
                 "1".into()
@@ -187,7 +197,10 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
             format!(". shots= names the shots that the data hold, as in shots={example}")
         }
         None if found[0] == receivers && found[1] < components => format!(
-            ". The components are z, x and, in 3-D, y: those that were not recorded are added as zeros, as sfpad n2={components} adds them after the vertical one (where data are compared, weight= is then 0 for them, as sfmath output=1-x2 makes it of the data, or what is modelled there counts as misfit); data=pressure has one component"
+            ". The components are z, x and, in 3-D, y: add zeros for those that were not recorded, as sfpad \
+            n2={components} does after the vertical one (if data are compared, give these a weight= of 0, as \
+            sfmath output=1-x2 computes it from the data, because otherwise the modelled components count as \
+            misfit); data=pressure has one component"
         ),
         None => String::new(),
     };
@@ -202,8 +215,8 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
     )
 }
 
-/// The programs that bring data with these axes into the order receiver, component, time, shot, if they are such data
-/// in another order.
+/// The programs that bring data with these axes into the order receiver, component, time, shot, if the data
+/// have these axes in another order.
 fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2]) -> Option<&'static str> {
     let (is_receivers, is_components) = (|i: usize| n[i] == receivers, |i: usize| n[i] == components);
     let counts_shots = |i: usize| shots.contains(&n[i]);
@@ -225,17 +238,19 @@ fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2])
     }
 }
 
-/// Below this fraction of the largest value of a shot a trace may be the rounding noise of a run in single precision.
+/// The fraction of the largest value of a shot below which a trace may be the rounding noise of a run in
+/// single precision.
 const FAINT: f32 = 1e-6;
 
-/// What the data of a shot add to the misfit.
+/// The contribution of the data of a shot to the misfit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contribution {
     /// All samples with a weight are zero.
     Zero,
     /// All weights are zero.
     Unweighted,
-    /// Samples with a weight are not zero; `faint` traces are not zero, but below [`FAINT`] of the largest.
+    /// Some samples with a weight are not zero; `faint` is the number of traces that are not zero, but below
+    /// [`FAINT`] of the largest value.
     Nonzero { faint: u64 },
 }
 
@@ -261,7 +276,7 @@ impl Contribution {
         }
     }
 
-    /// The outcome as a number, for sums over shots and saved states.
+    /// The contribution as a number, for sums over shots and saved states.
     pub fn code(self) -> u64 {
         match self {
             Self::Zero => 0,
@@ -270,7 +285,7 @@ impl Contribution {
         }
     }
 
-    /// The outcome whose number this is.
+    /// The contribution with this code.
     fn of_code(code: u64) -> Self {
         match code {
             0 => Self::Zero,
@@ -280,8 +295,8 @@ impl Contribution {
     }
 }
 
-/// Warns of shots, by their numbers in the survey, none of whose data counts, and of noise that counts: `heard` has the code of
-/// [`Contribution`] for each shot.
+/// Warns of shots, by their numbers in the survey, whose data do not count, and of noise that counts. `heard`
+/// has the code of the [`Contribution`] of each shot.
 pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()> {
     let heard: Vec<Contribution> = heard.iter().map(|code| Contribution::of_code(*code)).collect();
     if let Some(whose) = whose_data(&heard, |heard| heard == Contribution::Unweighted, picks) {
@@ -292,7 +307,7 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
     let correlates = job.choice("kind")? == "correlation";
     let effect = match correlates {
         true => {
-            "kind=correlation compares no trace without samples other than zero, so that they add nothing to misfit and gradient"
+            "kind=correlation ignores traces that are zero, so that they add nothing to misfit and gradient"
         }
         false => "their misfit is that of the modelled records only",
     };
@@ -307,13 +322,15 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
     let is_noisy = |heard| matches!(heard, Contribution::Nonzero { faint } if faint > 0);
     if let Some(whose) = whose_data(&heard, is_noisy, picks).filter(|_| correlates) {
         job.warn(&format!(
-            "some traces in {whose} stay below a millionth of the largest value of their shot, as rounding noise does, and kind=correlation counts them as much as any other: give them the weight 0 (weight=) if they are noise"
+            "some traces in {whose} stay below a millionth of the largest value of their shot, which may be \
+            rounding noise, and kind=correlation counts them as much as all others: give them the weight 0 \
+            (weight=) if they are noise"
         ));
     }
     Ok(())
 }
 
-/// The data of the shots of which this is true, in words.
+/// The data of the shots for which `is` is true, in words.
 fn whose_data(heard: &[Contribution], is: impl Fn(Contribution) -> bool, picks: &Picks) -> Option<String> {
     let shots = (0..heard.len()).filter(|shot| is(heard[*shot]));
     let numbers: Vec<usize> = shots.map(|shot| picks.number(shot)).collect();
@@ -328,7 +345,7 @@ fn whose_data(heard: &[Contribution], is: impl Fn(Contribution) -> bool, picks: 
     }
 }
 
-/// Sets the quantity of an output, in whose history the header has that of the data.
+/// Sets the quantity of an output, whose history has that of the data.
 pub fn name(output: &mut Output, label: &str, quantity: &str) {
     for (key, text) in [("quantity", quantity), ("label", label), ("unit", "")] {
         output.put_text(key, text);
@@ -363,8 +380,8 @@ pub fn write_misfits(mut file: Output, shots: &Axis, misfits: &[f64]) -> anyhow:
 mod tests {
     use super::*;
 
-    /// The run has four receivers, two components, nine times and three shots; data of one component may lack
-    /// its axis.
+    /// The run has four receivers, two components, nine times and three shots. Data of one component may lack
+    /// the axis of components.
     #[test]
     fn axes_of_data_are_turned_into_their_order() {
         let of = |n: [usize; 4]| turned(n, [4, 2], [3, 5]);
@@ -400,7 +417,8 @@ mod tests {
             Contribution::Unweighted
         );
         assert_eq!(Contribution::of(&[], None, 1), Contribution::Zero);
-        // Two samples of three traces, of which the last has none and the second is faint without its weight.
+        // There are two samples of three traces, of which the last is zero and the second is faint without
+        // its weight.
         let values = [1.0, 1e-7, 0.0, -3.0, 2e-6, 0.0];
         assert_eq!(Contribution::of(&values, None, 3), faint);
         assert_eq!(
@@ -412,8 +430,8 @@ mod tests {
         }
     }
 
-    /// Data with as many records as the run, but an end after it, have lost their times: the header has none
-    /// or others.
+    /// Data with as many records as the run that end after it have lost their times: the header has none, or
+    /// wrong ones.
     #[test]
     fn lost_times_are_told_with_those_of_the_run() {
         let run = Recorded {

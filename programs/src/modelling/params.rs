@@ -3,12 +3,16 @@
 use rsf_io::Param;
 
 /// How to make the points of `sou=` and `rec=`.
-pub const COORDINATES: &str = "sfpoints x= z= makes one of coordinates (in three dimensions with y=)";
+pub const COORDINATES: &str = "sfpoints x= z= makes one from coordinates (with y= in three dimensions)";
 
 /// How ghost cells are exchanged between ranks.
 pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device", "host"])
     .default("auto")
-    .doc("how GPUs of different ranks exchange data: peer copies into the other GPU's memory (on one host), device sends messages from GPU to GPU (if MPI supports it), host sends them from host to host; auto: the first of these that works");
+    .doc(
+        "way in which GPUs of different ranks exchange data: peer copies into the memory of the other GPU \
+    (on one host), device sends messages from GPU to GPU (if MPI supports it), host sends them from host to \
+    host; auto: the first of these that works",
+    );
 
 /// Names of the number of steps in other programs.
 pub const STEPS_ELSEWHERE: [&str; 4] = ["nstep", "nsteps", "steps", "ntime"];
@@ -20,7 +24,7 @@ pub const CHECKPOINT: Param = Param::string("checkpoint")
     .default_text("none")
     .doc("file in which the state of the run is saved from time to time; FILE.1 is the state before that");
 
-/// How often states are saved.
+/// The interval between states.
 pub const EVERY: Param = Param::string("every")
     .default_text("10min")
     .doc("interval between saved states: a number of steps, or a time such as every=30s, 10min, 2h");
@@ -31,9 +35,11 @@ pub const RESUME: Param = Param::string("resume")
     .doc("saved state from which this run continues; all parameters of the model and the shot must be the same, but slabs, threads, GPUs and ranks may differ; the outputs of the first run are continued");
 
 /// The data of an earlier run of a survey.
-pub const FINISHED: Param = Param::string("finished")
-    .default_text("none")
-    .doc("with several shots: data of an earlier run of this survey or of some of its shots, which may have been stopped; its shots are copied and only the others are modelled, by the same parameters; further quantities follow after commas");
+pub const FINISHED: Param = Param::string("finished").default_text("none").doc(
+    "with several shots: data of an earlier run of this survey or of some of its shots, which may have \
+    been stopped; its shots are copied and only the others are modelled, with the same parameters; files of \
+    further quantities follow after commas",
+);
 
 /// Steps from record to record.
 pub const JDATA: Param = Param::int("jdata")
@@ -50,15 +56,15 @@ pub const JSNAP: Param = Param::int("jsnap")
 /// Whether there are snapshots.
 pub const SNAP: Param = Param::bool("snap").default("n").doc("write snapshots into wfl=");
 
-/// The snapshots.
+/// The file of the snapshots.
 pub const WFL: Param = Param::output("wfl").doc("snapshots, written with snap=y");
 
 /// Whether an unstable time step is an error or a warning.
 pub const CFL: Param = Param::choice("cfl", &["error", "warn"])
     .default("error")
-    .doc("what to do about an unstable time step: stop, or warn and run");
+    .doc("what to do if the time step is unstable: stop, or warn and run");
 
-/// Steps between two checks of the whole field.
+/// The number of steps between two checks of the whole field.
 pub const JCHECK: Param = Param::int("jcheck")
     .default("100")
     .range(">= 1", Some(1.0), None)
@@ -68,20 +74,24 @@ pub const JCHECK: Param = Param::int("jcheck")
 pub const TILE: Param = Param::ints("tile")
     .default_text("chosen by the caches")
     .range(">= 0", Some(0.0), None)
-    .doc("tiles in which CPU threads compute: cells along z and, in 3-D, rows along x; 0: all; results do not depend on them");
+    .doc(
+        "size of the tiles that CPU threads compute: cells along z and, in 3-D, rows along x; 0: all; \
+    results do not depend on it",
+    );
 
-/// Shots of a survey.
+/// The shots of a survey that are modelled.
 pub const SHOTS: Param = Param::string("shots").default_text("all").doc(
     "shots of the survey that are modelled, counted from 1: numbers and ranges, as in shots=1-4,7,10-20:2",
 );
 
-/// Shots that run at the same time.
+/// The number of shots that run at the same time.
 pub const GROUPS: Param = Param::int("groups")
     .default_text("1; with gpu= and ngpu=, the number of GPUs over ngpu")
     .range("from 1 to 65536", Some(1.0), Some(65536.0))
     .doc("with several shots: number of shots that each process computes at the same time, each on ngpu= GPUs or on its share of the threads; in sfvsfd2d-gpu and sfvsfd3d-gpu shots of a small grid share a GPU, by default as many as fill it; linearised shots of a small grid run on one thread of the CPU each, by default as many as there are threads; results do not depend on it");
 
-/// Files of earthquakes and stations that programs in a plane do not take, and what they take.
+/// Parameters for files of earthquakes and stations that 2-D programs do not take, and what they take
+/// instead.
 pub const FLAT: [Param; 4] = [
     Param::elsewhere("cmt").doc(FLAT_TENSOR),
     Param::elsewhere("quakeml").doc(FLAT_TENSOR),
@@ -96,7 +106,7 @@ with fx= and fz= gives the force",
 const FLAT_TENSOR: &str = "a moment tensor needs three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take such files. In 2-D sou= names the \
 points (x, z), and src=moment with mxx=, mzz= and mxz= (or mech=) gives the components in the plane";
 
-/// The same of programs in three dimensions that take points only.
+/// The same for 3-D programs that take only points.
 pub const POINTS: [Param; 4] = [
     Param::elsewhere("cmt").doc(POINTS_TENSOR),
     Param::elsewhere("quakeml").doc(POINTS_TENSOR),
@@ -104,7 +114,9 @@ pub const POINTS: [Param; 4] = [
         "sfvsfd3d-gpu and sfsem3d-gpu take files of forces. Here sou= names the points of sources, and src=force with fx=, fy= and fz= gives the force",
     ),
     Param::elsewhere("stations").doc(
-        "sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers, which record z x y: data along Z N E, as stations= gives them, are refused with the commands that turn them",
+        "sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers, which \
+        record z x y; data along Z N E, as stations= gives them, are refused with advice on how to convert \
+        them",
     ),
 ];
 const POINTS_TENSOR: &str = "sfvsfd3d-gpu and sfsem3d-gpu take such files. Here sou= names the points of sources, and src=moment with mxx=, \
@@ -112,7 +124,7 @@ myy=, mzz=, mxy=, mxz= and myz= (or mech=) gives the moment tensor";
 const STATIONS: Param = Param::elsewhere("stations")
     .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers");
 
-/// The same of the displacement programs.
+/// The same for the displacement programs.
 pub const WAVELETS: [Param; 9] = [
     Param::elsewhere("vp")
         .known_as(&["vs", "vel", "velocity"])
@@ -133,7 +145,7 @@ ssou=y, of stresses), as sfricker1 makes them";
 const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu take files of earthquakes. Here sou= names the points of sources, and standard input \
 has the wavelets of their forces (or, with ssou=y, stresses)";
 
-/// Parameters of programs on meshes that programs on grids do not take, and what they take.
+/// Parameters of programs on meshes that programs on grids do not take, and what they take instead.
 pub const OF_MESHES: [Param; 4] = [
     Param::elsewhere("sponge")
         .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge damps waves in a frame of nb= cells"),

@@ -1,4 +1,4 @@
-//! Snapshots that several ranks write into one file.
+//! Snapshots that several ranks write to one file.
 
 use kernels::grid::points::Snapshots;
 use std::ops::Range;
@@ -6,13 +6,13 @@ use std::ops::Range;
 /// The positions of this rank's numbers in snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// Numbers of one component, of all ranks and of this one, and those of lower ranks.
+    /// The number of values of one component: of all ranks, of this rank, and of lower ranks.
     pub whole: usize,
     share: usize,
     before: usize,
     /// Steps from one snapshot to the next.
     pub every: usize,
-    /// The snapshot (its step) that is coming, its number, and the numbers written of it.
+    /// The step of the current snapshot, its number, and the number of values written of it.
     coming: Option<usize>,
     number: usize,
     written: usize,
@@ -51,15 +51,15 @@ impl Part {
 mod tests {
     use super::*;
 
-    /// The window has ten planes of 5 x 4 numbers, and the rank has those from the fifth on: its numbers
-    /// follow four planes of every component.
+    /// The window has ten planes of 5 x 4 numbers, and the rank has those from the fifth on: its numbers come
+    /// after four planes of every component.
     #[test]
     fn pieces_lie_behind_those_of_lower_ranks() {
         let snapshots = Snapshots {
             every: 10,
             window: [3..8, 2..6, 10..20],
         };
-        // After 25 steps there are the snapshots of steps 0, 10 and 20.
+        // After 25 steps the snapshots of steps 0, 10 and 20 exist.
         let mut part = Part::new(&snapshots, 3, &(14..30), 25);
         assert_eq!(
             (part.whole, part.share, part.before, part.number),

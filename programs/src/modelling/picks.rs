@@ -9,9 +9,9 @@ use rsf_io::{Axis, Job};
 pub struct Picks {
     /// Numbers of the shots in the order of the survey, counted from 0.
     numbers: Vec<usize>,
-    /// Shots of the survey.
+    /// The number of shots of the survey.
     whole: usize,
-    /// The list as headers have it; none where `shots=` is not given.
+    /// The list as headers have it; `None` if `shots=` is not given.
     listed: Option<String>,
 }
 
@@ -45,7 +45,8 @@ impl Picks {
             };
             ensure!(
                 step > 0 && first <= last,
-                "shots={text}: the range {part} has no shots: it goes from the smaller number to the larger in steps of at least one, as in 10-20:2"
+                "shots={text}: the range {part} has no shots: it must go from a smaller number to a larger \
+                one in steps of at least one, as in 10-20:2"
             );
             if let Some(bad) = [first, last].into_iter().find(|&n| n == 0 || n > whole) {
                 bail!(
@@ -68,7 +69,7 @@ impl Picks {
         self.numbers.len()
     }
 
-    /// Shots of the survey.
+    /// The number of shots of the survey.
     pub fn whole(&self) -> usize {
         self.whole
     }
@@ -78,7 +79,7 @@ impl Picks {
         self.listed.as_deref()
     }
 
-    /// Those of `all` that belong to the picked shots; a single one belongs to all of them.
+    /// The entries of `all` that belong to the picked shots; a single entry belongs to all of them.
     pub fn of<T>(&self, all: Vec<T>) -> Vec<T> {
         if all.len() <= 1 {
             return all;
@@ -91,12 +92,12 @@ impl Picks {
         picked.map(|(_, one)| one).collect()
     }
 
-    /// The number of a picked shot as users count, from 1.
+    /// The number of a picked shot for users, who count from 1.
     pub fn number(&self, place: usize) -> usize {
         self.numbers.get(place).map_or(place, |n| *n) + 1
     }
 
-    /// `7 of 20`
+    /// The number of a picked shot and of all shots, as in `7 of 20`.
     pub fn name(&self, place: usize) -> String {
         format!("{} of {}", self.number(place), self.whole)
     }
@@ -116,16 +117,17 @@ impl Picks {
         }
     }
 
-    /// Refuses data whose header, with the axis of its shots, says that they are of other shots. `name` is that of the data.
+    /// Refuses data that, according to their header and their axis of shots, hold other shots. `name` is the
+    /// name of the data.
     pub fn same(&self, name: &str, found: Option<&str>, [own, wanted]: [&Axis; 2]) -> anyhow::Result<()> {
-        // Only shots at even distances have an axis that says which they are.
+        // Only evenly spaced shots have an axis that identifies them.
         let even = found.is_none_or(|list| {
             let found = Self::parse(list, self.whole);
             found.is_ok_and(|found| step(&found.numbers).is_some())
         });
         let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * wanted.d.abs();
         let places = even && step(&self.numbers).is_some() && near(own.o, wanted.o) && near(own.d, wanted.d);
-        // Data without a list that do not have all shots are known only by their axis.
+        // Data without a list that do not hold all shots can only be identified by their axis.
         let by_axis = found.is_none() && own.n != self.whole;
         let words = |list: Option<&str>, axis: &Axis| {
             let list = list.map_or("all shots".into(), |list| format!("shots={list}"));
@@ -138,7 +140,7 @@ impl Picks {
         };
         ensure!(
             found == self.listed() || places,
-            "{name} is of {}, but this run of {}: take the data of a run with the same shots",
+            "{name} is of {}, but this run of {}: give the data of a run with the same shots",
             words(found, own),
             words(self.listed(), wanted)
         );
@@ -153,13 +155,13 @@ impl Picks {
         }
     }
 
-    /// The index among the picked shots of a shot with this number in the survey, from 1.
+    /// The index among the picked shots of the shot with this number in the survey, counted from 1.
     pub fn place(&self, number: usize) -> Option<usize> {
         self.numbers.binary_search(&(number - 1)).ok()
     }
 
-    /// The indices of the picked shots in data whose header and axis of shots say which shots they hold; `None` for a
-    /// shot that is missing. `name` is that of the data.
+    /// The indices of the picked shots in data, given the list in their header and their axis of shots;
+    /// `None` for a shot that is missing. `name` is the name of the data.
     pub fn places_in(
         &self,
         name: &str,
@@ -171,7 +173,8 @@ impl Picks {
             return Ok((0..self.count()).map(Some).collect());
         }
         let others = self.of_header(name, found)?;
-        // If the picked shots have an axis of their own, so has the survey, and the data must have that of their shots.
+        // If the picked shots are evenly spaced, so is the survey, and the data must have the axis of their
+        // shots.
         if let (Some(step), Some(&first)) = (step(&self.numbers), self.numbers.first()) {
             let d = wanted.d / step as f32;
             let all = Axis {
@@ -182,7 +185,8 @@ impl Picks {
             let axis = others.axis(&all);
             ensure!(
                 near(own.o, axis.o) && (near(own.d, axis.d) || own.n == 1),
-                "{name} has o4={} d4={}, but {} have o4={} d4={}: shots were taken out of it, and its header does not say which; take the data as they were written",
+                "{name} has o4={} d4={}, but {} have o4={} d4={}: shots were removed from it, and its header \
+                does not say which; give the data as they were written",
                 own.o,
                 own.d,
                 found.map_or("all shots".into(), |list| format!("shots={list}")),
@@ -195,7 +199,7 @@ impl Picks {
     }
 }
 
-/// First, last and step of a number or a range.
+/// The first number, the last number and the step of a range; a single number is a range of one.
 fn range(part: &str) -> Option<[usize; 3]> {
     let (ends, step) = match part.split_once(':') {
         Some((ends, step)) => (ends.split_once('-')?, step.parse().ok()?),
@@ -204,7 +208,7 @@ fn range(part: &str) -> Option<[usize; 3]> {
     Some([ends.0.parse().ok()?, ends.1.parse().ok()?, step])
 }
 
-/// `are 20 shots`, `is 1 shot`
+/// The end of a message, such as `are 20 shots` or `is 1 shot`.
 fn there_are(shots: usize) -> String {
     format!(
         "{} {}",
@@ -329,16 +333,16 @@ mod tests {
         let picks = Picks::parse("2-8:3", 20).unwrap();
         let own = axis("2-8:3");
         picks.same("d", Some("2-8:3"), [&own, &own]).unwrap();
-        // Joined from pieces whose headers are those of the first.
+        // These data were joined from pieces and have the header of the first piece.
         picks.same("d", Some("2-5:3"), [&own, &own]).unwrap();
-        // Cut out of the data of all shots.
+        // These data were cut out of the data of all shots.
         let two = Picks::parse("1,3", 20).unwrap();
         two.same("d", None, [&axis("1,3"), &axis("1,3")]).unwrap();
         for (list, places) in [
             (None, &all),
             (Some("1-7:3"), &axis("1-7:3")),
             (Some("2-5,8"), &own),
-            // They begin at the same place.
+            // These shots begin at the same place.
             (Some("2-6:2"), &axis("2-6:2")),
         ] {
             let said = picks.same("d", list, [places, &own]).unwrap_err().to_string();

@@ -6,21 +6,22 @@ use rsf_io::Job;
 use std::io::IsTerminal;
 use std::time::Instant;
 
-/// A bar with rate and time left on a terminal; elsewhere, with `verb=y`, a line every tenth of the run.
+/// On a terminal a bar with rate and remaining time; elsewhere, with `verb=y`, a line after every tenth of
+/// the run.
 pub enum Progress {
     /// A bar on a terminal.
     Bar(ProgressBar),
-    /// Lines, if standard error is not a terminal.
+    /// Lines of text, if standard error is not a terminal.
     Lines {
         /// Name of the program.
         name: String,
-        /// Steps of the run.
+        /// The number of steps of the run.
         steps: usize,
-        /// Steps that were done before this run.
+        /// The number of steps that were done before this run.
         first: usize,
-        /// Step after which the next line is printed.
+        /// The step after which the next line is printed.
         next: usize,
-        /// When this run began.
+        /// The time at which this run began.
         begun: Instant,
     },
     /// Nothing is shown.
@@ -33,7 +34,8 @@ fn next_told(done: usize, steps: usize) -> usize {
 }
 
 impl Progress {
-    /// For a run of `steps` steps, of which the `first` ones are done; of several ranks the one that `leads` shows it.
+    /// The progress of a run of `steps` steps, of which the first `first` are done; of several ranks, the one
+    /// that `leads` shows it.
     pub fn new(job: &Job, (first, steps): (usize, usize), leads: bool) -> anyhow::Result<Self> {
         if !leads {
             return Ok(Self::Quiet);
@@ -88,7 +90,7 @@ impl Progress {
     }
 }
 
-/// A recorder whose steps are shown.
+/// A recorder that also shows the steps.
 pub struct Watched<'a> {
     /// Receives traces and snapshots.
     pub recorder: &'a mut dyn Recorder<f32>,
@@ -125,7 +127,7 @@ mod tests {
             [0, 99, 100, 250, 999].map(|done| next_told(done, 1000)),
             [100, 100, 200, 300, 1000]
         );
-        // Fewer steps than lines, and no steps at all.
+        // There may be fewer steps than lines, or no steps at all.
         assert_eq!([0, 1, 2].map(|done| next_told(done, 3)), [1, 2, 3]);
         assert_eq!(next_told(0, 0), 0);
     }

@@ -1,4 +1,4 @@
-//! The quantities that receivers record, in the words of the command line and of headers.
+//! The quantities that receivers record, with their names on the command line and in headers.
 
 use super::divide::one_quantity;
 use anyhow::bail;
@@ -28,7 +28,7 @@ pub enum What {
 const DAS: (&str, &str) = ("das", "strain along the fibre");
 
 impl What {
-    /// Number of components of a record.
+    /// The number of components of a record.
     pub fn components(self, ndim: usize) -> usize {
         match self {
             Self::At(quantity) => quantity.components(ndim),
@@ -52,7 +52,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
 /// The quantity of `data=`: parameter value, quantity, and description.
 ///
 /// # Errors
-/// An unknown quantity, or several: standard output takes one.
+/// An unknown quantity, or several quantities, because standard output takes only one.
 pub fn of_data(job: &Job) -> anyhow::Result<(&'static str, What, &'static str)> {
     let text = one_quantity(job)?;
     match all().find(|(word, ..)| *word == text) {

@@ -18,7 +18,8 @@ use rsf_io::{Axis, Job, Output, Places, SharedData};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The snapshot window in padded cells and its axes, whose origins are nodes; `None` with `snap=n`. `whole`: the cells without `nq*=`, `oq*=`.
+/// The snapshot window in padded cells and its axes, whose origins are nodes; `None` with `snap=n`. `whole`
+/// is the window without `nq*=` and `oq*=`.
 pub fn window(
     job: &Job,
     padded: &Padded,
@@ -34,24 +35,25 @@ pub fn window(
         let (n_key, o_key) = (format!("nq{}", AXES[a]), format!("oq{}", AXES[a]));
         let n = job.int_opt(&n_key)?.map_or(Ok(whole[a].len()), usize::try_from)?;
         let d = padded.d()[a];
-        // From the model's own origin: that of the frame is rounded.
+        // Positions are computed from the model's origin, because that of the frame is rounded.
         let model = Axis::new(1, padded.model.o[a], d);
         let place = |cell: f64| model.at(cell - padded.low[a] as f64);
         let o = job.float_opt(&o_key)?.unwrap_or(place(whole[a].start as f64));
-        // The nearest node; an origin half-way between nodes (within a hundredth of a cell) goes down, as in
-        // Madagascar's program.
+        // Take the nearest node; an origin half-way between nodes (within a hundredth of a cell) is rounded
+        // down, as in Madagascar's program.
         let first = ((f64::from(o) - f64::from(padded.o[a])) / f64::from(d) + 0.49).floor();
         if first < 0.0 || first + n as f64 > padded.n[a] as f64 {
             let last = padded.o[a] + (padded.n[a] - 1) as f32 * d;
             bail!(
-                "snapshot window {n_key}={n} {o_key}={o} leaves the grid: along {} it has {} nodes from {} to {last}, frame included",
+                "snapshot window {n_key}={n} {o_key}={o} extends beyond the grid: along {} the grid has {} \
+                nodes from {} to {last}, frame included",
                 AXES[a],
                 padded.n[a],
                 padded.o[a]
             );
         }
         cells[a] = first as usize..first as usize + n;
-        // The place of the data; an origin that differs from it by rounding only stays as requested.
+        // This is the place of the data; an origin that differs from it only by rounding stays as requested.
         let node = place(first);
         let is_node = (o - node).abs() <= 0.01 * d.abs();
         axes.push(Axis::new(n, if is_node { o } else { node }, d));
@@ -60,7 +62,8 @@ pub fn window(
     Ok((Some(Snapshots { every, window: cells }), axes))
 }
 
-/// Gives an axis of the snapshots the label and the unit that the `model` has there, else the label `name`.
+/// Gives an axis of the snapshots the label and the unit of the axis `model` of the model, else the label
+/// `name`.
 pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
     let told = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     axis.label = told(&model.label).or(Some(name.into()));
@@ -69,23 +72,23 @@ pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
 
 /// The axes of the outputs of a run.
 pub struct Records {
-    /// Steps and when the first record is taken.
+    /// The axis of all steps, which begins at the time of the first record.
     pub time: Axis,
     /// The axis of the receivers.
     pub receivers: Axis,
     /// Components of the data.
     pub components: Axis,
-    /// Steps from record to record.
+    /// The number of steps from record to record.
     pub jdata: usize,
-    /// Snapshots, if any.
+    /// The axes of the snapshots, if there are any.
     pub snapshots: Option<Films>,
 }
 
 /// The axes of snapshots.
 pub struct Films {
-    /// Steps and when the first is taken.
+    /// The axis of all steps, which begins at the time of the first snapshot.
     pub time: Axis,
-    /// Steps from one to the next.
+    /// The number of steps from one snapshot to the next.
     pub every: usize,
     /// Axes z, x[, y].
     pub window: Vec<Axis>,
@@ -105,20 +108,20 @@ pub fn thinned(time: &Axis, every: usize) -> Axis {
 /// The files of a run on one rank: rank 0 has the data, and each rank its planes of the snapshots.
 pub struct Outputs {
     data: Option<Output>,
-    /// The axis of the snapshots that counts them.
+    /// The number of the axis that counts the snapshots.
     last_axis: usize,
     snapshots: Wavefield,
-    /// Turns the data to other axes before they are written.
+    /// The conversion of the data to other axes before they are written.
     turn: Option<Turn>,
-    /// Derives several quantities from the data, or corrects them.
+    /// The derivation of several quantities from the data, or their correction.
     divide: Option<Divide>,
-    /// Steps whose snapshots are written.
+    /// The number of steps of which snapshots are written.
     steps: usize,
 }
 
 /// The snapshots of a run.
 enum Wavefield {
-    /// None from this rank.
+    /// This rank writes none.
     Nothing,
     /// Written one after the other.
     Stream(Output),
@@ -179,7 +182,7 @@ impl Outputs {
         Ok((data, Some(wfl)))
     }
 
-    /// Turns the data, whose components are z, x, y, before they are written.
+    /// Converts the data, whose components are z, x, y, to other axes before they are written.
     pub fn turn(&mut self, turn: Turn) {
         self.turn = Some(turn);
     }
@@ -223,7 +226,8 @@ impl Outputs {
         }
     }
 
-    /// Sets the clock of the data and the snapshots in the headers, if it is not the usual one.
+    /// Notes in the headers whether the data and the snapshots have exact time or that of the steps, if that
+    /// is not the usual one.
     pub fn tell_clock(&mut self, timing: &Timing) {
         if let (Some(records), Some(steps)) = (timing.clock_of_records(), timing.clock_of_steps()) {
             self.tell(CLOCK, records);
@@ -253,9 +257,9 @@ impl Outputs {
         }
     }
 
-    /// Lets several ranks write their planes of the snapshots themselves if the file allows it; all ranks call it,
-    /// after [`Outputs::note`]. `own` are the padded planes of this rank; `done` steps were done before. Returns who
-    /// writes snapshots.
+    /// Lets several ranks write their planes of the snapshots themselves if the file allows it. All ranks
+    /// call it, after [`Outputs::note`]. `own` holds the padded planes of this rank, and `done` is the number
+    /// of steps that were done before. Returns which ranks write snapshots.
     pub fn spread(
         &mut self,
         snapshots: Option<&Snapshots>,
@@ -291,7 +295,7 @@ impl Outputs {
         Ok(SnapshotWriter::EachRank)
     }
 
-    /// The name of an output that goes into a pipe, which keeps nothing.
+    /// The name of an output that is a pipe, which keeps nothing.
     pub fn piped(&self) -> Option<String> {
         let wfl = match &self.snapshots {
             Wavefield::Stream(wfl) => Some(wfl),
@@ -310,7 +314,7 @@ impl Outputs {
         let kept = resumed.kept.as_deref();
         kept.and_then(|kept| divide.restore(kept)).with_context(|| {
             format!(
-                "{}: the state has no intermediate values of these quantities: begin that run anew",
+                "{}: the state has no intermediate values of these quantities: start the run from the beginning",
                 resumed.name()
             )
         })
@@ -327,7 +331,7 @@ impl Outputs {
         }
     }
 
-    /// Only the data, on the rank that has them, and the steps that derive them from the records.
+    /// The data alone, on the rank that has them, with the operations that derive them from the records.
     pub fn into_data(self) -> Option<(Output, Option<Divide>, Option<Turn>)> {
         self.data.map(|data| (data, self.divide, self.turn))
     }
@@ -349,7 +353,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer into these files; `components` of a snapshot; `silent`: all data before were zero; `growth` watches the records.
+    /// A writer to these files. `components` is the number of components of a snapshot, `silent` says whether
+    /// all previous data were zero, and `growth` watches the records.
     pub fn new(
         mut outputs: Outputs,
         components: usize,
@@ -398,8 +403,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the files after `step` steps of an interrupted run: their headers get the number of whole records. Returns
-    /// what they hold, in words.
+    /// Ends the files after `step` steps of an interrupted run: their headers get the number of complete
+    /// records. Returns what they hold, in words.
     pub fn finish_early(mut self, step: usize) -> anyhow::Result<String> {
         let axis = self.outputs.last_axis;
         let mut held = Vec::new();
@@ -442,7 +447,8 @@ impl Writer {
             }
             let records = data.records(3)?.1;
             data.finish()?;
-            // A lone record of the first step lies before any wave, and a warning has said so already.
+            // A single record of the first step is taken before any wave arrives, and another warning has
+            // reported that already.
             if self.silent && !(records == 1 && job.int("jdata")? > 1) {
                 tell_all_zero(job);
             }
@@ -476,7 +482,7 @@ impl Recorder<f32> for Writer {
 
     fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), kernels::Error> {
         match &mut self.outputs.snapshots {
-            // Steps after those that were asked for.
+            // These steps come after the requested ones.
             _ if it >= self.outputs.steps => Ok(()),
             Wavefield::Nothing => Ok(()),
             Wavefield::Stream(wfl) => wfl.write_f32(piece),

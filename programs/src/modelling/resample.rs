@@ -5,12 +5,12 @@ use fourier::time_dispersion::bessel;
 use std::collections::VecDeque;
 use std::f64::consts::PI;
 
-/// Half the length of the filter, in samples of the coarser step.
+/// Half of the length of the filter, in samples of the coarser step.
 const HALF: f64 = 16.0;
-/// Frequency at which the filter has fallen to a half, as a share of the sampling frequency of the coarser step. With
-/// the window below, the filter falls from one to zero between 0.34 and 0.5.
+/// The frequency at which the filter has fallen to one half, as a share of the sampling frequency of the
+/// coarser step. With the window below, the filter falls from one to zero between 0.34 and 0.5.
 const CUT: f64 = 0.42;
-/// Shape of Kaiser's window (Kaiser 1974): the stop band is 80 dB down.
+/// The shape of Kaiser's window (Kaiser 1974), for which the stop band is 80 dB down.
 const BETA: f64 = 8.0;
 
 /// The times of records, and those of samples.
@@ -27,17 +27,18 @@ pub struct Times {
 }
 
 impl Times {
-    /// Half the length of the filter, s.
+    /// Half of the length of the filter, s.
     fn half(&self) -> f64 {
         HALF * self.dt.max(self.step)
     }
 
-    /// Most records that a [`Resampler`] keeps.
+    /// The largest number of records that a [`Resampler`] keeps.
     pub fn kept(&self) -> usize {
         ((2.0 * self.half() + self.step) / self.dt) as usize + 3
     }
 
-    /// The first and the last record that a sample needs; records before the first are zero.
+    /// The numbers of the first and the last record that a sample needs; records with negative numbers are
+    /// zero.
     fn needed(&self, sample: usize) -> [i64; 2] {
         let at = sample as f64 * self.step - self.first;
         let record = |time: f64| time / self.dt;
@@ -82,7 +83,7 @@ impl Times {
 
 /// The weights of successive records in a sample.
 struct Row {
-    /// The number of the first of them.
+    /// The number of the first of these records.
     first: usize,
     weights: Vec<f64>,
 }
@@ -109,8 +110,8 @@ impl Resampler {
         }
     }
 
-    /// The state, for [`Resampler::restore`]: the next sample, the number of the first record that is kept, how many
-    /// there are, the records.
+    /// The state, for [`Resampler::restore`]: the number of the next sample, the number of the first record
+    /// that is kept, the number of these records, and the records.
     pub fn kept(&self) -> Vec<u8> {
         let counts = [self.next, self.begin, self.records.len()].map(|n| n as u64);
         let mut bytes = cast_slice::<u64, u8>(&counts).to_vec();
@@ -120,8 +121,8 @@ impl Resampler {
         bytes
     }
 
-    /// Restores the state from the bytes of [`Resampler::kept`], for records of `numbers` values; returns the bytes
-    /// after them, or `None` if these are no such bytes.
+    /// Restores the state from the bytes of [`Resampler::kept`], for records of `numbers` values; returns the
+    /// bytes after them, or `None` if the bytes are invalid.
     pub fn restore<'a>(&mut self, numbers: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (counts, rest) = bytes.split_at_checked(24)?;
         let counts: Vec<u64> = pod_collect_to_vec(counts);
@@ -163,7 +164,7 @@ impl Resampler {
             add(*weight, &self.records[record - self.begin], &mut sums);
         }
         self.next += 1;
-        // Records that no later sample needs, except the last one, which stands for those after it.
+        // Remove records that no later sample needs, except the last one, which stands for those after it.
         while (self.begin as i64) < self.times.needed(self.next)[0] && self.records.len() > 1 {
             self.records.pop_front();
             self.begin += 1;
@@ -244,7 +245,7 @@ fn add(weight: f64, numbers: &[f32], sums: &mut [f64]) {
 mod tests {
     use super::*;
 
-    /// Samples of a wave of so many periods a second, and the times of them.
+    /// Samples of a wave with this frequency, in periods per second.
     fn resampled(times: Times, frequency: f64) -> Vec<f64> {
         let mut made = Vec::new();
         let mut resampler = Resampler::new(times);
@@ -261,13 +262,14 @@ mod tests {
         made.into_iter().map(|x| f64::from(x[0])).collect()
     }
 
-    /// The largest magnitude; what is not a number is larger than all.
+    /// The largest magnitude; NaN counts as larger than all numbers.
     fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
         let most = numbers.map(f64::abs).max_by(f64::total_cmp);
         most.expect("there are numbers")
     }
 
-    /// Before the first record all values are zero: of records of one, the filter gets only the half after the sample.
+    /// Before the first record all values are zero: with records that are all one, the filter sees only those
+    /// after the sample.
     #[test]
     fn before_the_first_record_there_is_rest() {
         let times = Times {
@@ -293,8 +295,9 @@ mod tests {
         assert!((made[19][0] - 1.0).abs() < 1e-6, "{}", made[19][0]);
     }
 
-    /// All samples at once are those that come one by one, and the transpose is one, for records that begin anywhere and samples that
-    /// are coarser, finer, before the first record and after the last one.
+    /// All samples computed at once are those that are computed one by one, and the transpose is exact, for
+    /// records that begin anywhere and for samples that are coarser, finer, before the first record and after
+    /// the last one.
     #[test]
     fn all_samples_at_once_have_a_transpose() {
         for (first, dt, step, count) in [
@@ -326,7 +329,8 @@ mod tests {
                 a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
             };
             let products = [dot(&made, &other), dot(&given, &samples.transposed(&other))];
-            // Numbers are rounded once on each side, 1e-7 of sums of a few hundred that partly cancel.
+            // Numbers are rounded once on each side, by 1e-7 of sums of a few hundred terms that partly
+            // cancel.
             let off =
                 (products[0] - products[1]).abs() / dot(&made, &made).sqrt() / dot(&other, &other).sqrt();
             println!("{first} {step}: {off:.1e}");
@@ -381,7 +385,7 @@ mod tests {
                 count: (2.0 / step) as usize,
             };
             let coarse = f64::max(dt, step);
-            // Away from both ends.
+            // These samples are far from both ends.
             let inner = (HALF * coarse / step) as usize + 1;
             let inside = inner..times.count - inner;
             let frequency = 0.3 / coarse;

@@ -1,4 +1,4 @@
-//! The parameters by which a survey was made, in the headers of its data.
+//! The parameters with which a survey was computed, in the headers of its data.
 
 use super::checkpoint::FREE;
 use super::record::Outputs;

@@ -1,5 +1,5 @@
-//! Computes the shots of a survey on several ranks, and on several groups of GPUs or threads in each of them; rank 0
-//! gets all shots in their order, or their sums ([`sum`]).
+//! Computes the shots of a survey on several ranks, and on several groups of GPUs or threads in each of them.
+//! Rank 0 gets all shots in their order, or their sums ([`sum`]).
 
 #[cfg(test)]
 mod among_ranks;
@@ -18,11 +18,11 @@ use std::ops::Range;
 /// The result of a shot.
 #[derive(Debug, Default, PartialEq)]
 pub struct ShotResult {
-    /// Its numbers, which are added up where sums of shots are asked for.
+    /// The numbers of the shot, which are added up if sums of shots are requested.
     pub values: Vec<f32>,
     /// Numbers that belong only to this shot.
     pub own: Vec<f32>,
-    /// Further results, as integers or bits.
+    /// Further results, as integers or as bits.
     pub words: Vec<u64>,
 }
 
@@ -40,11 +40,11 @@ pub enum Outcome {
 /// The results of shots, in the order of the numbers that were given.
 pub type All = Vec<anyhow::Result<ShotResult>>;
 
-/// The shots of a call when the worker returns.
+/// The state of the shots of a call when the worker returns.
 pub enum Begun<'a> {
     /// They are complete.
     Ended(All),
-    /// They are complete but for this function, which may run while the worker computes other shots.
+    /// They are complete once this function has run, which may happen while the worker computes other shots.
     Rest(Box<dyn FnOnce() -> All + Send + 'a>),
 }
 
@@ -77,16 +77,17 @@ impl<'a> Worker<'a> {
 
 /// The workers of a rank.
 pub struct Workers<'a> {
-    /// All of them; worker number `k` begins with batch number `k`.
+    /// All workers; worker number `k` begins with batch number `k`.
     pub all: Vec<Worker<'a>>,
-    /// Shots that each of them computes at a time.
+    /// The number of shots that each of them computes at a time.
     pub batch: usize,
     /// Whether they compute further shots while the previous ones are written, even if there is only one worker and one
     /// rank.
     pub ahead: bool,
 }
 
-/// Number of shots that each worker computes at the same time, at most `most`, such that all workers have equally many.
+/// The number of shots that each worker computes at the same time, at most `most`, such that the shots are
+/// spread evenly over the workers.
 pub fn batch(shots: usize, workers: usize, most: usize) -> usize {
     let rounds = shots.div_ceil((workers * most).max(1)).max(1);
     shots.div_ceil(workers.max(1) * rounds).clamp(1, most.max(1))
@@ -98,8 +99,8 @@ pub fn of_rank<S: Clone>(todo: &[S], world: &World) -> Vec<S> {
     todo.iter().skip(rank).step_by(ranks).cloned().collect()
 }
 
-/// Computes the shots `todo` with the workers of all ranks; rank 0 gets all of them in their order by `take`. All ranks
-/// call it with the same `todo`; if `take` fails, the other ranks are not waited for.
+/// Computes the shots `todo` with the workers of all ranks; on rank 0 `take` gets all of them in their order.
+/// All ranks call it with the same `todo`. If `take` fails, it does not wait for the other ranks.
 pub fn in_order(
     todo: &[usize],
     workers: Workers<'_>,
@@ -133,16 +134,16 @@ pub fn summed(
     })
 }
 
-/// Computes these shots of this rank with its workers; `hand_on` asks for them by their indices, from the first to the
-/// last.
+/// Computes these shots of this rank with its workers; `hand_on` requests them by their indices, from the
+/// first to the last.
 fn make_all(
     own: &[usize],
     mut workers: Workers<'_>,
     world: &World,
     hand_on: queue::HandOn<'_>,
 ) -> anyhow::Result<()> {
-    // Shots that run side by side do so on a GPU, which continues while the previous ones are written; and a rank
-    // continues while its shots travel to rank 0.
+    // Shots run side by side on a GPU, which continues while the previous ones are written, and a rank
+    // continues while its shots are sent to rank 0.
     let ahead = workers.ahead || workers.batch > 1 || workers.all.len() > 1 || !world.is_alone();
     if ahead {
         return side_by_side(own, workers, hand_on);
@@ -151,12 +152,12 @@ fn make_all(
         let worker = workers.all.first_mut();
         let all = worker.map(|worker| outcomes(attempt(worker, &own[place..=place]).end()));
         let made = all.and_then(|mut outcomes| outcomes.pop());
-        made.unwrap_or_else(|| Outcome::Failed(anyhow!("nobody is there to make it")))
+        made.unwrap_or_else(|| Outcome::Failed(anyhow!("there is no worker to compute it")))
     })
 }
 
-/// On rank 0: takes all of `todo` in their order, its own ones from `make`. On another rank: sends its own ones in
-/// their order.
+/// On rank 0, takes all of `todo` in their order, its own shots from `make`. On another rank, sends its own
+/// shots in their order.
 fn hand_on<S>(
     todo: &[S],
     make: &mut dyn FnMut(&S) -> Outcome,
@@ -182,8 +183,9 @@ fn hand_on<S>(
     Ok(())
 }
 
-/// The text of `plan=y` about `shots` shots, of which `todo` are to be computed by `groups` groups of this rank, each
-/// `batch` side by side; a shot takes `seconds` seconds, even while others run. All ranks call it.
+/// The text of `plan=y` about `shots` shots, of which `todo` are to be computed by `groups` groups of this
+/// rank, each with `batch` shots side by side. A shot takes `seconds` seconds, even while others run. All
+/// ranks call it.
 pub fn plan(
     (shots, todo): (usize, usize),
     (groups, batch, seconds): (usize, usize, f64),
@@ -255,8 +257,8 @@ mod tests {
         }
     }
 
-    /// The work that a worker leaves to another thread is done during the next shots, and all shots are taken in their
-    /// order.
+    /// Work that a worker leaves to another thread is done during the next shots, and all shots are taken in
+    /// their order.
     #[test]
     fn the_rest_of_a_shot_is_done_beside_the_next_one() {
         use std::sync::mpsc::channel;
@@ -265,12 +267,12 @@ mod tests {
         let seen = &seen;
         let worker = Worker::with_rest(move |numbers: &[usize]| {
             let number = numbers[0];
-            // The first one has none before it.
+            // The first shot has none before it.
             if number > 0 {
                 begun.send(number).unwrap();
             }
             Begun::Rest(Box::new(move || {
-                // It does not end before the next shot has begun.
+                // The rest does not end before the next shot has begun.
                 if number < 9 {
                     let next = seen.lock().unwrap().recv_timeout(Duration::from_secs(100));
                     assert_eq!(next, Ok(number + 1));
@@ -331,7 +333,7 @@ mod tests {
         assert_eq!(failed, [2, 3].map(|number| (number, why.to_string())));
     }
 
-    /// Each shot is made once, and not long before it is taken: what was made waits in memory.
+    /// Each shot is computed once, and not long before it is taken, because finished shots wait in memory.
     #[test]
     fn workers_run_ahead_by_a_few_shots_only() {
         use std::sync::atomic::{AtomicUsize, Ordering};
@@ -357,7 +359,7 @@ mod tests {
                 &World::alone(),
                 &mut |number, outcome| {
                     assert!(matches!(outcome, Outcome::Done(one) if one.values == [number as f32]));
-                    // While the first is held all that may be made is made.
+                    // While the first shot is held, all shots that may be computed are computed.
                     let patience = Instant::now() + Duration::from_secs(100);
                     while number == 0 && count() < allowed && Instant::now() < patience {
                         std::thread::sleep(Duration::from_millis(1));

@@ -20,7 +20,7 @@ pub struct Spreads {
     pub axis: Axis,
     /// The axis of the receivers.
     pub across: Axis,
-    /// Which shots of the survey they are.
+    /// The picked shots of the survey.
     pub picks: Picks,
 }
 
@@ -51,7 +51,8 @@ impl Spreads {
             || (receivers.len() != count && receivers.len() != 1)
         {
             bail!(
-                "{} has {} shots (n3=) and {} has {}: both must have as many, or one of them one",
+                "{} has {} shots (n3=) and {} has {}: both must have the same number, or one of them must \
+                have only one",
                 names[0],
                 sources.len(),
                 names[1],
@@ -78,16 +79,17 @@ impl Spreads {
         })
     }
 
-    /// Keeps the first of several lines of receivers if there is one source shot and snapshots are written, which only
-    /// one shot can have: so Madagascar's programs read a plane of receivers. shots= asks for another line.
+    /// Keeps the first of several lines of receivers if there is one source shot and snapshots are written,
+    /// which only one shot can have. Madagascar's programs read a plane of receivers in this way. shots=
+    /// selects another line.
     pub fn keep_first_line(&mut self, job: &Job) -> anyhow::Result<()> {
         let lines = self.receivers.len();
         if self.sources.len() > 1 || lines == 1 || job.given("shots") || !job.flag("snap")? {
             return Ok(());
         }
         job.warn(&format!(
-            "rec= has {lines} lines of receivers (n3=), but sou= has one shot and snap=y goes with one: the first line is recorded, as in \
-Madagascar (shots=2 takes the second)"
+            "rec= has {lines} lines of receivers (n3=), but sou= has one shot and snap=y requires a single one: the \
+first line is recorded, as in Madagascar (shots=2 takes the second)"
         ));
         self.receivers.truncate(1);
         self.picks = Picks::read(job, 1)?;
@@ -95,7 +97,7 @@ Madagascar (shots=2 takes the second)"
         Ok(())
     }
 
-    /// Number of shots.
+    /// The number of shots.
     pub fn count(&self) -> usize {
         self.axis.n
     }
@@ -114,7 +116,8 @@ Madagascar (shots=2 takes the second)"
         .end()
     }
 
-    /// Calls `check` with the sources and the receivers of every shot; its errors get the number of the shot.
+    /// Calls `check` with the sources and the receivers of every shot, and adds the number of the shot to its
+    /// errors.
     pub fn check(&self, check: impl Fn([&[Point]; 2]) -> anyhow::Result<()>) -> anyhow::Result<()> {
         (0..self.count()).try_for_each(|shot| {
             let checked = check(self.of(shot));
@@ -125,21 +128,21 @@ Madagascar (shots=2 takes the second)"
         })
     }
 
-    /// Refuses data, with shots along axis 4, whose header says that they are of shots other than those that are
-    /// picked.
+    /// Refuses data, with shots along axis 4, whose header says that they hold shots other than the picked
+    /// ones.
     pub fn same_shots(&self, data: &Input) -> anyhow::Result<()> {
         let listed = data.header().text("shots");
         let axes = [&data.axis(4), &self.axis];
         self.picks.same(&data.name(), listed.as_deref(), axes)
     }
 
-    /// Whether data of `shots` shots can be those that are picked, and not those of the whole survey.
+    /// Whether data of `shots` shots can be those of the picked shots, and not those of the whole survey.
     pub fn picks_alone(&self, shots: usize) -> bool {
         shots == self.count() && shots != self.picks.whole()
     }
 
-    /// Gives the data an axis of shots if there are several or some were picked, and writes into the headers which were
-    /// picked, and the parameters of the survey.
+    /// Gives the data an axis of shots if there are several or some were picked, and writes the picked shots
+    /// and the parameters of the survey to the headers.
     pub fn head(&self, job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
         if self.count() > 1 || self.picks.listed().is_some() {
             outputs.count_shots(&self.axis);
@@ -156,7 +159,8 @@ Madagascar (shots=2 takes the second)"
 mod tests {
     use super::*;
 
-    /// States of surveys are identified by their points: a receiver elsewhere, or in another shot, makes another sum.
+    /// States of surveys are identified by their points: a receiver at another place, or in another shot,
+    /// changes the checksum.
     #[test]
     fn checksums_tell_spreads_apart() {
         let spreads = |sources: Vec<Vec<Point>>, receivers: Vec<Vec<Point>>| Spreads {

@@ -1,10 +1,10 @@
-//! Records along up, north and east instead of the axes of the model.
+//! Rotates records from the axes of the model to the directions up, north and east.
 
 use kernels::earth::Frame;
 
 /// The rotation from the components z, x, y of every receiver to its Z, N, E.
 pub struct Turn {
-    /// Rows Z, N, E, columns z, x, y, of every receiver.
+    /// The matrix of every receiver, with rows Z, N, E and columns z, x, y.
     rows: Vec<[[f32; 3]; 3]>,
 }
 
@@ -16,8 +16,8 @@ impl Turn {
         Self { rows }
     }
 
-    /// Rotates records `[component][receiver]` of z, x, y to Z, N, E; values after the three components stay as they
-    /// are.
+    /// Rotates records `[component][receiver]` of z, x, y to Z, N, E; values after the three components are
+    /// not changed.
     pub fn apply(&self, traces: &[f32]) -> Vec<f32> {
         self.turned(traces, |row, to, from| row[to][from])
     }

@@ -1,15 +1,16 @@
-//! Warns, before a run, of numbers that look like those of units other than SI.
+//! Warns, before a run, of numbers that seem to be in units other than SI.
 
 use rsf_io::{Input, Job};
 
-/// P velocity, in m/s, below that of any rock or fluid; a slower model is probably in km/s.
+/// A P velocity, in m/s, below that of any rock or fluid; a slower model is probably in km/s.
 const SLOW: f64 = 100.0;
-/// Density, in kg/m3, below that of any rock; a lighter model is probably in g/cm3.
+/// A density, in kg/m3, below that of any rock; a lighter model is probably in g/cm3.
 const LIGHT: f64 = 50.0;
 
-/// S velocity, in m/s, below that of any ground; a slower model is probably in km/s.
+/// An S velocity, in m/s, below that of any ground; a slower model is probably in km/s.
 const SOFT: f64 = 20.0;
-/// Units in headers that are not SI, in lower case and without blanks, with the SI unit and the factor to it.
+/// Units in headers that are not SI, in lower case and without blanks, with the corresponding SI unit and the
+/// factor to it.
 const OTHERS: [(&[&str], &str, &str); 9] = [
     (&["km/s", "kms-1", "km.s-1", "km*s^-1", "kms^-1"], "m/s", "1000"),
     (&["ft/s", "feet/s"], "m/s", "0.3048"),
@@ -28,7 +29,7 @@ const OTHERS: [(&[&str], &str, &str); 9] = [
     (&["us", "usec", "\u{b5}s", "\u{3bc}s"], "s", "1e-6"),
 ];
 
-/// The SI unit for a unit of a header that is not SI, and the factor to it.
+/// The SI unit that corresponds to a unit of a header that is not SI, and the factor to it.
 fn other(unit: &str) -> Option<(&'static str, &'static str)> {
     let plain = unit.to_lowercase().replace([' ', '\\'], "");
     let known = OTHERS.iter().find(|(words, ..)| words.contains(&plain.as_str()));
@@ -40,7 +41,9 @@ pub fn header(job: &Job, input: &Input) {
     let unit = input.header().text("unit").unwrap_or_default();
     if let Some((si, factor)) = other(&unit) {
         job.warn(&format!(
-            "the header of {} says unit={unit}, and its numbers are taken for {si}: if they are {unit}, multiply them (sfscale dscale={factor} | sfput unit={si}); if they are {si} already, correct the header (sfput unit={si})",
+            "the header of {} says unit={unit}, but its numbers are taken as {si}: if they are in {unit}, \
+            multiply them (sfscale dscale={factor} | sfput unit={si}); if they are already in {si}, correct \
+            the header (sfput unit={si})",
             input.name()
         ));
     }
@@ -51,7 +54,9 @@ pub fn lengths(job: &Job, input: &Input) {
     let unit = input.axis(1).unit.unwrap_or_default();
     if ["ft", "feet", "foot"].contains(&unit.to_lowercase().as_str()) {
         job.warn(&format!(
-            "the header of {} says unit1={unit}, and lengths are taken for m: speeds, times and the shape of waves are right where speeds are in {unit}/s and points in {unit}, but amplitudes and densities are not; sfput d1= d2= unit1=m unit2=m with lengths times 0.3048 makes them right",
+            "the header of {} says unit1={unit}, but lengths are taken as m: speeds, times and the shape of \
+            waves are right if speeds are in {unit}/s and points in {unit}, but amplitudes and densities are \
+            not; to correct them, multiply lengths by 0.3048 (sfput d1= d2= unit1=m unit2=m)",
             input.name()
         ));
     }
@@ -62,7 +67,7 @@ pub fn times(job: &Job, input: &Input) {
     let axis = input.axis(1);
     if let Some(("s", factor)) = axis.unit.as_deref().and_then(other) {
         job.warn(&format!(
-            "the header of {} says unit1={}, and its times are taken for s: d1={} is {} s (sfput d1= o1= unit1=s)",
+            "the header of {} says unit1={}, but its times are taken as s: d1={} is {} s (sfput d1= o1= unit1=s)",
             input.name(),
             axis.unit.as_deref().unwrap_or_default(),
             axis.d,
@@ -71,7 +76,7 @@ pub fn times(job: &Job, input: &Input) {
     }
 }
 
-/// Warns of S waves, in m/s, slower than any of the Earth.
+/// Warns of an S velocity, in m/s, below any in the Earth.
 pub fn shear(job: &Job, slowest: f64, place: &str) {
     if slowest > 0.0 && slowest < SOFT {
         job.warn(&format!(
@@ -81,11 +86,12 @@ pub fn shear(job: &Job, slowest: f64, place: &str) {
     }
 }
 
-/// Warns where the fastest wave of a model, in m/s, is slower than any of the Earth, and says whether it is.
+/// Warns if the fastest wave of a model, in m/s, is slower than any in the Earth, and returns whether it is.
 pub fn speed(job: &Job, fastest: f64) -> bool {
     if fastest < SLOW {
         job.warn(&format!(
-            "the fastest wave of the model runs at {fastest:.4} m/s: units are SI, m/s and m (Pa for ccc=); a model in km/s must be multiplied by 1000, its axes and points, too"
+            "the fastest wave of the model has a speed of {fastest:.4} m/s: units are SI, m/s and m (Pa for \
+            ccc=); a model in km/s must be multiplied by 1000, as must its axes and points"
         ));
     }
     fastest < SLOW
@@ -101,7 +107,8 @@ pub fn density(job: &Job, density: f64, place: &str) {
     }
 }
 
-/// Warns of the P velocities and densities of regions, `[vp, density]` of each; `told` says which of the two to check.
+/// Warns of implausible P velocities and densities of regions, `[vp, density]` of each; `told` says which of
+/// the two to check.
 pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
     let fastest = regions.iter().map(|[vp, _]| *vp).max_by(f64::total_cmp);
     fastest
@@ -115,7 +122,7 @@ pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
     }
 }
 
-/// Warns of sources that all lie so near the origin as those of a model in km would.
+/// Warns of sources that all lie as close to the origin as those of a model in km.
 pub fn sources(job: &Job, count: usize) {
     let who = if count == 1 {
         "the source lies".into()
@@ -123,14 +130,14 @@ pub fn sources(job: &Job, count: usize) {
         format!("all {count} sources lie")
     };
     job.warn(&format!(
-        "{who} within one cell of the origin: are the units of sou= those of the model, m?"
+        "{who} within one cell of the origin: check that sou= has the unit of the model, m"
     ));
 }
 
 /// Warns that all receivers lie in a part of the model as small as `part`.
 pub fn receivers(job: &Job, count: usize, part: &str) {
     job.warn(&format!(
-        "all {count} receivers lie within {part}: are the units of rec= those of the model, m?"
+        "all {count} receivers lie within {part}: check that rec= has the unit of the model, m"
     ));
 }
 
@@ -138,7 +145,7 @@ pub fn receivers(job: &Job, count: usize, part: &str) {
 mod tests {
     use super::other;
 
-    /// Factors are those of the units: a foot has 0.3048 m, a kilofoot a thousand feet.
+    /// Factors are those of the units: a foot is 0.3048 m, and a kilofoot is a thousand feet.
     #[test]
     fn units_of_headers_have_their_factors() {
         for (words, si, factor) in [

@@ -1,5 +1,6 @@
-//! The parameters for the remedies in errors of the engine, which knows no command line. Also warnings about records
-//! and snapshots: growing ones, data that are all zero, files that do not fit `snap=`.
+//! The parameters for the remedies in errors of the engine, which does not know the command line. Also
+//! warnings about records and snapshots: records that grow, data that are all zero, and files that do not fit
+//! `snap=`.
 
 use kernels::{Error, Hint};
 use rsf_io::{Job, format_g};
@@ -38,7 +39,7 @@ pub fn explained(error: &anyhow::Error) -> String {
     causes.collect::<Vec<_>>().join(": ")
 }
 
-/// [`explained`] as an error. An error that names no remedy keeps its type and so its exit code.
+/// As [`explained`], as an error. An error that names no remedy keeps its type and thus its exit code.
 pub fn explain(error: anyhow::Error) -> anyhow::Error {
     let mut of_engine = error.chain().filter_map(|cause| cause.downcast_ref::<Error>());
     match of_engine.any(|error| error.message().hints().next().is_some()) {
@@ -47,19 +48,19 @@ pub fn explain(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Whether a run takes snapshots (`snap=`), with a warning if `wfl=`, their file, does not fit that.
+/// Whether a run takes snapshots (`snap=`), with a warning if `wfl=`, their file, does not fit.
 pub fn takes_snapshots(job: &Job) -> anyhow::Result<bool> {
     let takes = job.flag("snap")?;
     match (takes, job.given("wfl")) {
         (false, true) => job.warn("wfl= is given but snap=n: no snapshots are written; add snap=y"),
-        (true, false) => job.warn("wfl= is not given: the snapshots go into the file wfl"),
+        (true, false) => job.warn("wfl= is not given: the snapshots are written to the file wfl"),
         _ => {}
     }
     Ok(takes)
 }
 
-/// Steps from one record (`jdata`) or snapshot (`jsnap`) to the next in a run of `nt` steps, with a warning if only
-/// that of the first step remains.
+/// The number of steps from one record (`jdata`) or snapshot (`jsnap`) to the next in a run of `nt` steps,
+/// with a warning if only that of the first step remains.
 pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
     let given = job.int_opt(key)?.map(usize::try_from).transpose()?;
     let every = given.unwrap_or(nt.max(1));
@@ -67,17 +68,21 @@ pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
         let what = if key == "jsnap" { "snapshot" } else { "record" };
         job.warn(&match given {
             Some(_) => format!("{key}={every} leaves only the {what} of the first step: the run has {nt} steps; give a smaller {key}="),
-            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has {nt} steps; give {key}=, the steps from one to the next"),
+            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has \
+            {nt} steps; give {key}=, the number of steps from one to the next"),
         });
     }
     Ok(every)
 }
 
-/// Warns of records, of these shots of a survey, that grow by this factor.
+/// Warns of records that grow by this factor; `shots` are their shots in a survey.
 pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
     let of = shots.map_or(String::new(), |shots| format!(" of {shots}"));
     job.warn(&format!(
-        "the records{of} grow by a factor of {} until the end of the run, after the waves have passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, cpml=0 where the mesh brings its layers, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt=",
+        "the records{of} grow by a factor of {} until the end of the run, after the waves have passed: this \
+        is an instability. CPML can cause it in long runs with layered rock: absorb=sponge (on meshes \
+        sponge= instead of cpml=, cpml=0 if the mesh has layers, or fcpml=) or a narrower frame (nb=) \
+        removes it; without CPML use a smaller dt=",
         match factor {
             factor if factor < 1e5 => format!("{factor:.0}"),
             factor => format_g(factor.into(), 2),
@@ -87,7 +92,7 @@ pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
 
 /// Warns of a run whose data are all zero.
 pub fn tell_all_zero(job: &Job) {
-    // On grids pressure is the mean stress of solids, too.
+    // On grids solids have a pressure, too, which is their mean stress.
     let on_mesh = ["mesh", "specfem", "elements"].iter().any(|key| job.given(key));
     let pressure = job.given("data") && matches!(job.text("data"), Ok(Some(words)) if words == "pressure");
     let or = match on_mesh && pressure {
@@ -101,7 +106,7 @@ pub fn tell_all_zero(job: &Job) {
     ));
 }
 
-/// `1 source`, `2 sources`
+/// A number with its noun, as in `1 source` or `2 sources`.
 pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -1,4 +1,5 @@
-//! The ranks of a run: their hosts, agreement among them, and how an error on one of them ends all.
+//! The ranks of a run: their hosts, agreement among them, and the end of all ranks after an error on one of
+//! them.
 
 #[cfg(test)]
 #[path = "../../../tests/support/members.rs"]
@@ -10,7 +11,7 @@ use kernels::communicator::{Alone, Communicator};
 use kernels::stability::{BadCell, Findings};
 use rsf_io::{Job, launched};
 
-/// An error that all ranks know of and this rank reports.
+/// An error that all ranks know of and that this rank reports.
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]
 struct Agreed {
@@ -26,11 +27,11 @@ pub fn of_another(words: String) -> anyhow::Error {
 /// The position of a rank among those of its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
-    /// Ranks of this host before this one.
+    /// The number of ranks of this host before this one.
     pub place: usize,
-    /// Ranks of this host.
+    /// The number of ranks of this host.
     pub ranks: usize,
-    /// Ranks of this host that may use the same cores.
+    /// The number of ranks of this host that may use the same cores.
     pub sharing: usize,
 }
 
@@ -46,7 +47,7 @@ pub enum World {
     Members(Box<members::Member>),
 }
 
-/// The places of a rank; `all` has the host of every rank and, on a second line, its cores.
+/// The places of a rank; `all` has, for every rank, its host and, on a second line, its cores.
 fn places(all: &[Vec<u8>], rank: usize) -> Places {
     fn host(words: &[u8]) -> &[u8] {
         words.split(|&byte| byte == b'\n').next().unwrap_or_default()
@@ -64,7 +65,7 @@ impl World {
     /// Meets the other ranks, if there are any.
     ///
     /// # Errors
-    /// Ranks without MPI, with an MPI other than the launcher's, or of different programs.
+    /// Ranks without MPI, with an MPI other than that of the launcher, or of different programs.
     pub fn start() -> anyhow::Result<Self> {
         let Some(all) = launched().filter(|all| all.size > 1) else {
             return Ok(Self::alone());
@@ -76,8 +77,8 @@ impl World {
         })
     }
 
-    /// All ranks call this when they have read their command lines; `begun`: whether the rank has something to run, as
-    /// either all ranks must have or none.
+    /// All ranks call this when they have read their command lines. `begun` says whether the rank has
+    /// something to run: either all ranks must have something to run, or none.
     pub fn begin(&self, begun: bool, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         if self.is_alone() {
             return outcome;
@@ -88,11 +89,12 @@ impl World {
             return Ok(());
         }
         self.agree(Err(anyhow!(
-            "some ranks have a run but others have none: give all of them the same parameters, and the wavelet by wav= if the command line has no other parameter"
+            "some ranks have a run but others have none: give all of them the same parameters, and give the \
+            wavelet by wav= if the command line has no other parameter"
         )))
     }
 
-    /// All ranks must run the same shot: only the parameters of the devices may differ.
+    /// Checks that all ranks run the same shot: only the parameters of the devices may differ.
     pub fn same_shot(&self, job: &Job) -> anyhow::Result<()> {
         let mine = job.words_but(&["threads", "tile", "gpu", "ngpu", "groups", "device", "verb"]);
         let all = self.ranks().all_gather(mine.as_bytes())?;
@@ -131,7 +133,7 @@ impl World {
         }
     }
 
-    /// All ranks must run one binary: others may compute other numbers.
+    /// Checks that all ranks run the same binary, because different ones may compute different numbers.
     #[cfg(feature = "mpi")]
     fn same_program(&self) -> anyhow::Result<()> {
         use std::hash::Hasher;
@@ -158,7 +160,7 @@ impl World {
         Self::Alone(Alone)
     }
 
-    /// The ranks as the engine needs them.
+    /// The ranks in the form that the engine needs.
     pub fn ranks(&self) -> &dyn Communicator {
         match self {
             Self::Alone(alone) => alone,
@@ -179,15 +181,15 @@ impl World {
         self.ranks().rank() == 0
     }
 
-    /// `rank 2 on node17`
+    /// The name of this rank, such as `rank 2 on node17`.
     pub fn name(&self) -> String {
         format!("rank {} on {}", self.ranks().rank(), self.ranks().host())
     }
 
-    /// This rank among those of its host.
+    /// The position of this rank among those of its host.
     pub fn of_host(&self) -> anyhow::Result<Places> {
         let host = self.ranks().host();
-        // Launchers may give each rank cores of its own.
+        // Launchers may give each rank its own cores.
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:"));
         let all = self
@@ -196,13 +198,13 @@ impl World {
         Ok(places(&all, self.ranks().rank()))
     }
 
-    /// All ranks call this with their results; if one has failed, all fail, and the first that has failed reports the
-    /// error.
+    /// All ranks call this with their results. If one has failed, all fail, and the first one that has failed
+    /// reports the error.
     pub fn agree<T>(&self, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
         if self.is_alone() {
             return outcome;
         }
-        // A rank whose error is that another rank reports one has no message of its own.
+        // A rank that only knows that another rank reports an error does not have its own message.
         let own = outcome.as_ref().err().filter(|error| !is_told(error));
         let code = own.map_or(0, rsf_io::exit_code);
         let words = own.map_or(String::new(), explained);
@@ -239,7 +241,8 @@ impl World {
         Ok(self.numbers(mine)?.swap_remove(0))
     }
 
-    /// The complaint of the first rank that has one, with its name; on all ranks.
+    /// The complaint of the first rank that has one, with the name of that rank; the result is the same on
+    /// all ranks.
     pub fn complaint(&self, mine: Option<String>) -> anyhow::Result<Option<String>> {
         if self.is_alone() {
             return Ok(mine);
@@ -262,7 +265,8 @@ impl World {
         Ok(all.iter().flatten().sum::<u64>() as usize)
     }
 
-    /// For each host its name, the number of its ranks, the sum of their `need` and the least of their `free`.
+    /// For each host, its name, the number of its ranks, the sum of their `need` and the least of their
+    /// `free`.
     pub fn by_host(&self, need: f64, free: f64) -> anyhow::Result<Vec<(String, usize, [f64; 2])>> {
         let hosts = self.ranks().all_gather(self.ranks().host().as_bytes())?;
         let all = self.numbers(&[need, free].map(f64::to_bits))?;
@@ -282,7 +286,7 @@ impl World {
         Ok(found)
     }
 
-    /// `4 ranks on 2 hosts; rank 0: `, or nothing for a process that is alone.
+    /// The ranks in words, as in `4 ranks on 2 hosts; rank 0: `; empty for a process that is alone.
     pub fn describe(&self) -> anyhow::Result<String> {
         if self.is_alone() {
             return Ok(String::new());
@@ -298,8 +302,8 @@ impl World {
         ))
     }
 
-    /// Combines the findings about parts of the model. The rank with the first bad cell gets it, and the others fail
-    /// without a message of their own, so [`World::agree`] must be called next.
+    /// Combines the findings about parts of the model. The rank with the first bad cell gets it, and the
+    /// others fail without a message, so [`World::agree`] must be called next.
     pub fn merge(&self, found: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
         if self.is_alone() {
             return Ok(found);
@@ -332,8 +336,8 @@ impl World {
         Ok(Ok(whole))
     }
 
-    /// Ends MPI: in order after a success or an error that all ranks know of; at once, with a message from this rank,
-    /// after an error that the others do not know of.
+    /// Ends MPI: in an orderly way after a success or an error that all ranks know of; at once, with a
+    /// message from this rank, after an error that the others do not know of.
     pub fn close(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         match self {
             Self::Alone(_) => outcome,
@@ -361,7 +365,7 @@ impl World {
         if code.is_none() && !error.chain().any(ours) {
             return Err(self.fail(error));
         }
-        // Launchers end all ranks when one fails, so the message is printed before.
+        // Launchers end all ranks when one fails, so the message is printed first.
         if code.is_some() {
             tell(&error, "");
         }
@@ -377,9 +381,8 @@ impl World {
         outcome
     }
 
-    /// Ends all ranks at once, with an error that the others do not know of, before resources are released that they
-    /// may still use.
-    /// A process that is alone gets the error back.
+    /// Ends all ranks at once, with an error that the others do not know of, before resources that they may
+    /// still use are released. A process that is alone gets the error back.
     pub fn fail(&self, error: anyhow::Error) -> anyhow::Error {
         #[cfg(feature = "mpi")]
         if let Self::Mpi(world) = self {

@@ -5,16 +5,17 @@ use rsf_io::{Axis, Input, Job, NumberOrFile};
 
 use super::recipe::{ALPHA, EPSILON, Law, NAMES, NU, Recipe, VP, Values};
 
-/// Anisotropy parameters of rock are below this.
+/// A bound on the anisotropy parameters of rock.
 const LARGEST: f32 = 2.0;
-/// Largest number of cells: a plane of four terabytes.
+/// The largest number of cells; a plane then has four terabytes.
 const MOST_CELLS: f64 = 1e12;
 
 /// Warns of an anisotropy parameter that is larger than that of any rock.
 pub(crate) fn warn_of_percent(job: &Job, name: &str, value: f32) {
     if value.abs() > LARGEST {
         job.warn(&format!(
-            "{name}={value}: anisotropy parameters are fractions, and those of rock are below {LARGEST}: is it in percent?"
+            "{name}={value}: anisotropy parameters are fractions, and those of rock are below {LARGEST}; \
+            check that it is not in percent"
         ));
     }
 }
@@ -30,7 +31,7 @@ enum Source {
 
 /// The grid and all sources.
 pub(super) struct Model {
-    /// z, x, y; y has one sample in 2-D.
+    /// The axes z, x, y; y has one sample in 2-D.
     axes: [Axis; 3],
     ndim: usize,
     sources: Vec<Source>,
@@ -59,10 +60,10 @@ struct Grid {
 }
 
 impl Model {
-    /// Opens every parameter of `law`; the first file gives the grid, the others must agree.
+    /// Opens every parameter of `law`. The first file gives the grid, and the others must have the same.
     ///
     /// # Errors
-    /// A parameter missing, grids that differ, a file that cannot be read.
+    /// A missing parameter, grids that differ, or a file that cannot be read.
     pub(super) fn open(job: &mut Job, law: Law) -> Result<Self> {
         let mut grid: Option<Grid> = None;
         let mut sources = Vec::new();
@@ -106,12 +107,12 @@ impl Model {
         })
     }
 
-    /// 2 or 3.
+    /// The number of dimensions, 2 or 3.
     pub(super) fn ndim(&self) -> usize {
         self.ndim
     }
 
-    /// z, x, y.
+    /// The axes z, x, y.
     pub(super) fn axes(&self) -> &[Axis; 3] {
         &self.axes
     }
@@ -128,7 +129,7 @@ impl Model {
             .any(|slot| !matches!(self.sources[*slot], Source::Number(0.0)))
     }
 
-    /// The position of a cell: `cell (3, 0, 7) at z = 0.5, x = 1, y = 2`.
+    /// The position of a cell in words, as in `cell (3, 0, 7) at z = 0.5, x = 1, y = 2`.
     pub(super) fn place(&self, cell: usize) -> String {
         let [z, x, _] = self.axes.each_ref().map(|a| a.n);
         let index = [cell % z, cell / z % x, cell / z / x];
@@ -144,7 +145,7 @@ impl Model {
     /// Reads cells `start .. start + count` for [`Model::piece`].
     ///
     /// # Errors
-    /// A file cannot be read there.
+    /// A file that cannot be read.
     pub(super) fn read(&mut self, start: usize, count: usize) -> Result<()> {
         for (slot, source) in self.sources.iter_mut().enumerate() {
             let values = match source {
@@ -193,7 +194,7 @@ impl Piece<'_> {
         })
     }
 
-    /// `vp = 2, vs = 1, ...` of cell `i`, for the parameters that have an effect.
+    /// The parameters of cell `i` that have an effect, as in `vp = 2, vs = 1, ...`.
     pub(super) fn listed(&self, i: usize, recipe: &Recipe) -> String {
         let values = self.values(i);
         let part = |slot: usize| recipe.law.uses(slot) && (recipe.tilted || slot < NU);
@@ -221,7 +222,7 @@ impl Grid {
     }
 }
 
-/// The number or file of a parameter; P velocity comes from standard input when `vp=` is absent.
+/// The number or file of a parameter; without `vp=` the P velocity comes from standard input.
 fn asked(job: &mut Job, slot: usize) -> Result<NumberOrFile> {
     let name = NAMES[slot];
     if let Some(value) = job.number_or_file(name)? {
@@ -252,7 +253,7 @@ fn agreed(first: Option<Grid>, next: &Input) -> Result<Grid> {
         let number = i + 1;
         let differ = |key: &str, x: String, y: String| -> Result<Grid> {
             bail!(
-                "{key}{number}={y} in {}, but {key}{number}={x} in {}: all parameters need the same grid",
+                "{key}{number}={y} in {}, but {key}{number}={x} in {}: all parameters must have the same grid",
                 next.name,
                 first.name
             )
@@ -284,7 +285,8 @@ fn not_otherwise(job: &Job, grid: &Grid) -> Result<()> {
             };
             if said != value {
                 bail!(
-                    "{key}={said} is given, but {} gives the grid and has {key}={value}: leave {key}= out (sfwindow cuts a file, sfput changes its axes)",
+                    "{key}={said} is given, but {} gives the grid and has {key}={value}: leave out {key}= \
+                    (sfwindow cuts a file, and sfput changes its axes)",
                     grid.name
                 );
             }
@@ -293,10 +295,11 @@ fn not_otherwise(job: &Job, grid: &Grid) -> Result<()> {
     Ok(())
 }
 
-/// The axes z, x, y and the dimensions of a model without files: n1=, n2=, n3= or a dataset on standard input.
+/// The axes z, x, y and the number of dimensions of a model without files, from n1=, n2=, n3= or a dataset on
+/// standard input.
 ///
 /// # Errors
-/// No grid, or one without cells or spacing.
+/// No grid, or a grid without cells or spacing.
 pub(crate) fn grid_of(job: &mut Job) -> Result<([Axis; 3], usize)> {
     let grid = match job.given("n1") {
         true => grid_of_parameters(job)?,
@@ -335,7 +338,7 @@ fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
             grid.name,
             match grid.axes[2].n {
                 1 => ", or leave out n3=",
-                _ => " or window one plane",
+                _ => ", or extract one plane with sfwindow",
             }
         );
     }
@@ -348,7 +351,7 @@ fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
     let flat = |axis: &Axis| axis.n > 1 && !(axis.d != 0.0 && axis.d.is_finite());
     if let Some(i) = grid.axes.iter().position(flat) {
         bail!(
-            "d{}={} in {}: the distance of nodes must be a number other than 0",
+            "d{}={} in {}: the distance between nodes must be a number other than 0",
             i + 1,
             grid.axes[i].d,
             grid.name

@@ -23,7 +23,7 @@ pub(super) const ALPHA: usize = 14;
 /// Values of all parameters in one cell, zero if a parameter is not used.
 pub(super) type Values = [f64; NAMES.len()];
 
-/// The constructor in `kernels::medium::thomsen` for the medium.
+/// The symmetry class of the medium, each with a constructor in `kernels::medium::thomsen`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Law {
     Isotropic,
@@ -34,7 +34,7 @@ pub(super) enum Law {
 }
 
 impl Law {
-    /// The law of `sym=` and `hti=`; without `sym=` the narrowest class that has all the given parameters.
+    /// The law of `sym=` and `hti=`; without `sym=`, the narrowest class that has all given parameters.
     pub(super) fn chosen(given: impl Fn(&str) -> bool, sym: Option<&str>, hti: &str) -> Result<Self> {
         let any = |slots: std::ops::RangeInclusive<usize>| slots.into_iter().any(|s| given(NAMES[s]));
         let hti_law = if hti == "tsvankin" {
@@ -67,7 +67,7 @@ impl Law {
         }
     }
 
-    /// Its value of `sym=`.
+    /// The value of `sym=` for this law.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Isotropic => "iso",
@@ -113,7 +113,7 @@ impl Law {
     }
 }
 
-/// Why a cell has no planes.
+/// The reason why a cell has no planes.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CellError {
     #[error("{name} is {value}, not a finite number")]
@@ -125,7 +125,8 @@ pub(super) enum CellError {
         need: &'static str,
     },
     #[error(
-        "vs = {vs} is not below vp = {vp}, as it is in every rock: are they exchanged, or in different units?"
+        "vs = {vs} must be below vp = {vp}, as in every rock: check whether they are exchanged or in \
+        different units"
     )]
     Exchanged { vp: f64, vs: f64 },
     #[error(transparent)]
@@ -142,12 +143,13 @@ impl CellError {
         match self {
             Self::NotFinite { .. } | Self::Sign { .. } | Self::Exchanged { .. } | Self::Unreal(_) => "",
             Self::Lost(lost) if lost.planes == 6 => {
-                ". Six planes hold a medium only if x-z is a symmetry plane: leave out alpha=, model in 3-D, or write \
-                 only the coefficients that have a plane (another medium) with drop=y"
+                ". Six planes can describe a medium only if x-z is a symmetry plane: leave out alpha=, model in 3-D, \
+                 or write only the coefficients that have a plane (which is another medium) with drop=y"
             }
             Self::Lost(_) => {
-                ". Four or nine planes hold a medium only if its symmetry planes are the coordinate planes: leave out \
-                 planes=, so that all coefficients are written, or write those that have a plane (another medium) with drop=y"
+                ". Four or nine planes can describe a medium only if its symmetry planes are the coordinate planes: \
+                 leave out planes=, so that all coefficients are written, or write only those that have a plane (which is \
+                 another medium) with drop=y"
             }
             Self::Fault(_) => {
                 ". An isotropic medium needs vs below 0.866 vp (2-D: vp); lower vs or the magnitude of the \
@@ -163,7 +165,7 @@ pub(super) type Cell = [f32; Coefficients::All.count(3)];
 /// Coefficients below this share of the largest are rounding errors of float64 and count as zero.
 const NOTHING: f64 = 1e-13;
 
-/// How the cells of a run are computed.
+/// The way in which the cells of a run are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recipe {
     pub(super) law: Law,
@@ -188,10 +190,11 @@ impl Recipe {
         (4.0 * v[VS] * v[VS] >= 3.0 * v[VP] * v[VP]).then_some([v[VP], v[VS]])
     }
 
-    /// One cell, checked as it will be written, and the largest coefficient that was left out.
+    /// One cell, checked in the form in which it will be written, and the largest coefficient that was left
+    /// out.
     ///
     /// # Errors
-    /// Parameters that make no elastic medium, or coefficients without a plane.
+    /// Parameters that do not describe an elastic medium, or coefficients without a plane.
     pub(super) fn cell(&self, v: &Values) -> Result<(Cell, Option<Lost>), CellError> {
         check(v)?;
         if self.law != Law::Isotropic && v[VS] >= v[VP] {
@@ -241,7 +244,7 @@ impl Recipe {
     }
 }
 
-/// Whether a cell made with all coefficients has one that four or nine planes would lose.
+/// Whether a cell with all coefficients has one that four or nine planes would lose.
 pub(super) fn needs_all(ndim: usize, cell: &Cell) -> bool {
     let largest = cell.iter().fold(0.0f32, |m, v| m.max(v.abs()));
     let others = &cell[Coefficients::Orthorhombic.count(ndim)..];

@@ -1,11 +1,12 @@
-//! The self-documentation of the program and its parameters.
+//! The declaration of the program and its parameters.
 
 use rsf_io::{Param, Program};
 
 const PARAMS: &[Param] = &[
     Param::number_or_file("vp")
         .default_text("standard input")
-        .doc("P velocity along z (with hti=permuted along x); like every parameter down to alpha=, a number or an RSF file"),
+        .doc("P velocity along z (with hti=permuted along x); like all parameters below up to alpha=, a \
+        number or an RSF file"),
     Param::number_or_file("vs").doc("S velocity along z, polarised along x (hti=permuted: along x); 0 in a fluid"),
     Param::number_or_file("ro").alias("den").alias("rho").doc("density"),
     Param::number_or_file("epsilon").alias("eps").default("0").doc("Thomsen epsilon (sym=vti, hti)"),
@@ -28,7 +29,8 @@ const PARAMS: &[Param] = &[
         .doc("meaning of the parameters of sym=hti: those of VTI with x and z exchanged, or epsilon(V), delta(V), gamma(V)"),
     Param::bool("drop")
         .default("n")
-        .doc("write four or nine planes of a tilted medium although coefficients (c15, ...) are lost; the loss is printed"),
+        .doc("write four or nine planes of a tilted medium, although coefficients (c15, ...) are lost; the \
+        loss is printed"),
     Param::int("planes")
         .default_text("as many as the medium needs")
         .range("4 or 6 in 2-D, 9 or 21 in 3-D", Some(4.0), Some(21.0))
@@ -65,7 +67,7 @@ pub static PROGRAM: Program = Program {
 };
 
 const COMMENTS: &str = "\
-Axes are z, x and, in 3-D, y. The planes follow on the next axis, in the order that the modelling programs read:
+Axes are z, x and, in 3-D, y. The planes are on the next axis, in the order that the modelling programs read:
   2-D: c11 c33 c55 c13
   3-D: c11 c22 c33 c44 c55 c66 c12 c13 c23      (1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy)
 or, if these cannot describe the medium, all coefficients in the order of the rows of the upper triangle:

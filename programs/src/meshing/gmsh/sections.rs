@@ -8,11 +8,12 @@ use kernels::mesh::Near;
 use super::version2;
 use crate::meshing::scanner::Scanner;
 
-/// Elements of one entity.
+/// The elements of one entity.
 pub(super) struct Block {
     pub(super) dimension: usize,
     pub(super) entity: i32,
-    /// Tags of the physical groups that the elements are in; negative where they are turned.
+    /// Tags of the physical groups that contain the elements; a tag is negative if the orientation is
+    /// reversed.
     pub(super) groups: Vec<i32>,
     /// Gmsh's number of the type.
     pub(super) kind: i32,
@@ -36,7 +37,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// The name of an element in messages: its tag, and the coordinates of the first of its nodes that has any.
+    /// The name of an element in messages: its tag, and the coordinates of its first node that has any.
     pub(super) fn shown(&self, block: &Block, number: usize) -> String {
         let nodes = block.nodes.chunks_exact(block.per_element).nth(number);
         let known = nodes.into_iter().flatten().find_map(|tag| self.nodes.get(tag));
@@ -45,7 +46,7 @@ impl Sections {
     }
 }
 
-/// Number, nodes and name of Gmsh's types of elements of first and second order.
+/// Gmsh's number, the number of nodes and the name of each type of element of first or second order.
 pub(super) const KINDS: [(i32, usize, &str); 19] = [
     (1, 2, "line"),
     (2, 3, "triangle"),
@@ -81,7 +82,7 @@ pub(super) enum Form {
     Big,
 }
 
-/// Numbers of either form.
+/// Reads numbers in either form.
 pub(super) struct Numbers<'a, 'b> {
     pub(super) scanner: &'b mut Scanner<'a>,
     pub(super) form: Form,
@@ -116,7 +117,7 @@ impl Numbers<'_, '_> {
         Ok(value)
     }
 
-    /// A count of entries of which each takes at least two bytes.
+    /// A count of entries, each of which takes at least two bytes.
     pub(super) fn count(&mut self, what: &str) -> Result<usize> {
         let count = self.size(what)?;
         match usize::try_from(count) {
@@ -299,7 +300,7 @@ fn nodes(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
     }
     if file.nodes.len() != total {
         return Err(numbers.scanner.wrong(format!(
-            "$Nodes holds {} nodes, but its head says {total}",
+            "$Nodes holds {} nodes, but its first line says {total}",
             file.nodes.len()
         )));
     }
@@ -341,7 +342,7 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
     }
     if found != total {
         return Err(numbers.scanner.wrong(format!(
-            "$Elements holds {found} elements, but its head says {total}"
+            "$Elements holds {found} elements, but its first line says {total}"
         )));
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! The sections of MSH 2.0 to 2.2 that differ from those of MSH 4.1: nodes and elements stand one by one, each element
-//! with its physical group and its entity.
+//! The sections of MSH 2.0 to 2.2 that differ from those of MSH 4.1: nodes and elements are listed one by
+//! one, each element with its physical group and its entity.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ fn count(numbers: &mut Numbers, what: &str) -> Result<usize> {
 /// A tag of a node or an element, which is positive.
 fn tag(numbers: &mut Numbers, what: &str) -> Result<u64> {
     let tag = numbers.int(what)?;
-    u64::try_from(tag).map_err(|_| numbers.scanner.wrong(format!("{tag} is no {what}")))
+    u64::try_from(tag).map_err(|_| numbers.scanner.wrong(format!("{tag} is not a valid {what}")))
 }
 
 pub(super) fn nodes(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
@@ -49,8 +49,8 @@ pub(super) fn nodes(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
     Ok(())
 }
 
-/// The type of the elements that follow, their number, and the number of tags of each: in text they stand in the line
-/// of each element.
+/// The type of the elements that follow, their number, and the number of tags of each. In text, every element
+/// has them in its own line.
 struct Head {
     kind: i32,
     follow: usize,

@@ -23,7 +23,7 @@ pub const FREE: [&str; 15] = [
     "resume",
 ];
 
-/// Such parameters of programs that sum over the shots of a survey.
+/// The same for programs that sum over the shots of a survey.
 const FREE_OF_SUMS: [&str; 15] = [
     "threads",
     "device",
@@ -42,14 +42,14 @@ const FREE_OF_SUMS: [&str; 15] = [
     "resume",
 ];
 
-/// Most differences that a message lists.
+/// The largest number of differences that a message lists.
 const TOLD: usize = 3;
 
 /// Everything that determines the results of a run.
 pub struct Identity {
     program: &'static str,
     grid: String,
-    /// Name and value of each parameter, `None` if the value follows from others.
+    /// Name and value of each parameter; `None` if the value follows from others.
     settings: Vec<(&'static str, Option<String>)>,
     /// Checksums of small inputs, by their names in messages.
     contents: Vec<(&'static str, u64)>,
@@ -57,11 +57,11 @@ pub struct Identity {
     sources: Vec<u64>,
     /// Checksum of the model, once it is read.
     model: u64,
-    /// Parameters that may differ, as a list in words.
+    /// The parameters that may differ, as a list in words.
     free: String,
 }
 
-/// `threads=, tile=, nt= and the names of files`
+/// The list in the form `threads=, tile=, nt= and the names of files`.
 fn listed(free: &[&str]) -> String {
     let own = ["groups", "plan", "checkpoint", "every", "resume"];
     let told = free.iter().filter(|name| !own.contains(name));
@@ -70,8 +70,8 @@ fn listed(free: &[&str]) -> String {
 }
 
 impl Identity {
-    /// The identity of a run whose model is not read yet: its grid in words, checksums of its small inputs by their
-    /// names, and checksums of the source terms of each step.
+    /// The identity of a run whose model is not yet read, from its grid in words, checksums of its small
+    /// inputs by their names, and checksums of the source terms of each step.
     pub fn of(
         job: &Job,
         grid: String,
@@ -94,7 +94,8 @@ impl Identity {
         })
     }
 
-    /// The identity of sums over the shots of a survey with this grid and these contents; its states count shots.
+    /// The identity of sums over the shots of a survey with this grid and these contents; its states count
+    /// shots instead of steps.
     pub fn of_sums(job: &Job, grid: String, contents: Vec<(&'static str, u64)>) -> anyhow::Result<Self> {
         Ok(Self {
             program: job.declared_name(),
@@ -137,9 +138,10 @@ impl Identity {
             .map_or(String::new(), |sum| format!("{sum:016x}"))
     }
 
-    /// Why a state does not belong to this run, as the end of a message; the model is compared later.
+    /// The reason why a state does not belong to this run, as the end of a message; the model is compared
+    /// later.
     pub fn difference(&self, header: &StateHeader) -> Option<String> {
-        let found = header.label("program").unwrap_or("no program that is named");
+        let found = header.label("program").unwrap_or("an unnamed program");
         if found != self.program {
             return Some(format!(
                 "the state was saved by {found}, but this program is {}",
@@ -149,7 +151,7 @@ impl Identity {
         let grid = header.label("grid").unwrap_or_default();
         if grid != self.grid {
             return Some(format!(
-                "the state is of another grid: {grid} there, {} here",
+                "the state is of another grid: {grid} in the state, {} here",
                 self.grid
             ));
         }
@@ -159,7 +161,7 @@ impl Identity {
             if there != here.as_deref() {
                 let word = |value: Option<&str>| value.map_or("not given".into(), str::to_string);
                 told.push(format!(
-                    "{name}= is {} there and {} here",
+                    "{name}= is {} in the state and {} here",
                     word(there),
                     word(here.as_deref())
                 ));
@@ -167,12 +169,12 @@ impl Identity {
         }
         for (name, sum) in &self.contents {
             if header.label(&content(name)) != Some(&format!("{sum:016x}")) {
-                told.push(format!("{name} is not what it was there"));
+                told.push(format!("{name} is not that of the state"));
             }
         }
         if told.is_empty() && header.label("sources") != Some(&self.sources_until(header.step)) {
             let until = format!(
-                "the sources do not act as there in the first {} steps",
+                "the sources of the first {} steps are not those of the state",
                 header.step
             );
             told.push(until);
@@ -200,7 +202,7 @@ fn setting(name: &str) -> String {
     format!("parameter {name}")
 }
 
-/// The label of a small input; labels hold no equals sign.
+/// The label of a small input; labels must not contain an equals sign.
 fn content(name: &str) -> String {
     format!("content of {}", name.replace('=', ""))
 }

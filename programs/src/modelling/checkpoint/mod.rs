@@ -16,14 +16,14 @@ use rsf_io::Job;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time between two states without `every=`.
+/// The time between two states without `every=`.
 const USUAL: Duration = Duration::from_secs(600);
 
 /// The parameters about states.
 pub struct Wishes {
-    /// The file that states are saved in, if they are.
+    /// The file in which states are saved, if they are saved.
     pub file: Option<PathBuf>,
-    /// How often they are saved.
+    /// The interval at which they are saved.
     pub every: Every,
     /// The state from which the run resumes.
     pub resume: Option<PathBuf>,
@@ -54,7 +54,7 @@ impl Wishes {
             None => usual,
         };
         if file.is_none() && job.given("every") {
-            job.warn("every= has no effect without checkpoint=, which says where states are saved");
+            job.warn("every= has no effect without checkpoint=, the file in which states are saved");
         }
         if let (Some(_), Every::Steps(jump)) = (&file, every)
             && jump >= count
@@ -81,7 +81,8 @@ impl Wishes {
 fn interval(text: &str, what: &str) -> anyhow::Result<Every> {
     let wrong = || {
         format!(
-            "every={text}: it is a number of {what}, as in every=5, or a time, as in every=30s, every=10min, every=2h"
+            "every={text}: give a number of {what}, as in every=5, or a time, as in every=30s, every=10min, \
+            every=2h"
         )
     };
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

@@ -13,12 +13,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-/// A state whose header belongs to this run; the same on all ranks.
+/// A state whose header belongs to this run; it is the same on all ranks.
 pub struct Resumed {
     file: PathBuf,
-    /// Steps done.
+    /// The number of steps done.
     pub step: usize,
-    /// All data so far were zero.
+    /// Whether all data so far were zero.
     pub silent: bool,
     model: u64,
     /// The map that the state holds, on rank 0.
@@ -27,8 +27,8 @@ pub struct Resumed {
     pub kept: Option<Vec<u8>>,
 }
 
-/// The contents of a header, read on rank 0: step, whether all data were zero and the model's checksum; then the
-/// state's map and intermediate values, which no array of the engine holds.
+/// The contents of a header, read on rank 0: the step, whether all data were zero, and the model's checksum;
+/// then the state's map and intermediate values, which are not in the arrays of the engine.
 #[derive(Default)]
 struct Found {
     words: Vec<u64>,
@@ -37,8 +37,8 @@ struct Found {
 }
 
 impl Resumed {
-    /// Reads the header of the state, compares it with this run except for the model, and makes the outputs that are
-    /// opened next continue. Collective: all ranks call it.
+    /// Reads the header of the state, compares it with this run except for the model, and makes the outputs
+    /// that are opened next continue. All ranks must call it.
     pub fn open(
         job: &mut Job,
         file: &Path,
@@ -68,13 +68,14 @@ impl Resumed {
         open(&self.file).with_context(|| shown(&self.file))
     }
 
-    /// Copies the map of the state into `growing`; to be called on rank 0, which has it.
+    /// Copies the map of the state into `growing`. Call it on rank 0, which has the map.
     pub fn fill(&self, growing: &Growing) -> anyhow::Result<()> {
         let mut map = growing.lock().unwrap_or_else(PoisonError::into_inner);
         match &self.map {
             Some(found) if found.len() == map.len() => map.clone_from(found),
             _ => bail!(
-                "{}: the state holds no map of {} places: it is of a run without this map, so begin that run anew",
+                "{}: the state holds no map of {} places, because it is of a run without this map: start the \
+                run from the beginning",
                 self.name(),
                 map.len()
             ),
@@ -91,7 +92,8 @@ impl Resumed {
     pub fn compare_model(&self, model: u64) -> anyhow::Result<()> {
         if model != self.model {
             bail!(
-                "{}: the state is of another model: grid and parameters are the same, but not the numbers in the model's files; continue with the files of that run",
+                "{}: the state is of another model: grid and parameters are the same, but the numbers in the \
+                model's files differ; continue with the files of that run",
                 self.name()
             );
         }
@@ -103,7 +105,7 @@ fn shown(file: &Path) -> String {
     format!("resume={}", file.display())
 }
 
-/// Reads and compares the header; for rank 0.
+/// Reads and compares the header, on rank 0.
 fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow::Result<Found> {
     let header = read_header(&mut open(file)?)?;
     if let Some(difference) = identity.difference(&header) {
@@ -116,7 +118,8 @@ fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow
     let version = rsf_io::version();
     if let Some(other) = header.label("version").filter(|&other| other != version) {
         job.warn(&format!(
-            "{}: the state is of {other}, but this is {version}: the last digits may differ from those of one run",
+            "{}: the state was saved by {other}, but this is {version}: the last digits may differ from \
+            those of an uninterrupted run",
             shown(file)
         ));
     }
@@ -132,10 +135,10 @@ fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow
 }
 
 fn unknown(label: &str) -> anyhow::Error {
-    anyhow!("the state does not say what its {label} is: it was not written by this program")
+    anyhow!("the state does not have its {label}: it was not written by this program")
 }
 
-/// The elements that the outputs held, in the order in which the outputs are opened.
+/// The elements that the outputs held, in the order in which outputs are opened.
 fn written(header: &StateHeader) -> anyhow::Result<Vec<Written>> {
     let first = ["data", "snapshots"].map(String::from).into_iter();
     let divided = (0..).map(label_of).take_while(|key| header.label(key).is_some());

@@ -16,22 +16,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The first bytes of every state.
 const MAGIC: &[u8] = b"SIFAKA STATE ";
 
-/// A map that grows with the records of a run, on the rank that writes it. The engine's arrays do not hold it.
+/// A map that grows with the records of a run, on the rank that writes it. It is not in the arrays of the
+/// engine.
 pub type Growing = Arc<Mutex<Vec<f32>>>;
 
 /// The label of a map in the header of a state.
 const MAP: &str = "map";
 
-/// Most numbers of a map in a state, whose header must be smaller than 16 MB.
+/// The largest number of values of a map in a state, whose header must be smaller than 16 MB.
 pub const MOST_PLACES: usize = 1 << 20;
 
 /// The label of the intermediate values of quantities that are derived from the records.
 const KEPT: &str = "kept";
 
-/// Most bytes of these values, so that there is room for them and a map.
+/// The largest number of bytes of these values, so that there is room for them and a map.
 pub const MOST_KEPT: usize = 6 << 20;
 
-/// The label of a file in addition to data and snapshots.
+/// The label of the file `number` in addition to data and snapshots.
 pub fn label_of(number: usize) -> String {
     format!("output {}", number + 1)
 }
@@ -61,23 +62,23 @@ pub struct Marks {
     pub divided: Vec<Written>,
     /// Intermediate values of these quantities.
     pub kept: Option<Vec<u8>>,
-    /// All data so far were zero.
+    /// Whether all data so far were zero.
     pub silent: bool,
     /// The map that is written after the last step.
     pub map: Option<Growing>,
-    /// Files to be synced to disk before a state that relies on them.
+    /// Files that must be synced to disk before a state that relies on them.
     pub files: Vec<File>,
 }
 
-/// The states of one run, as one rank sees them; without a file it saves none, but still ends the run after a signal.
+/// The states of one run, on one rank. Without a file it saves none, but still ends the run after a signal.
 pub struct Store {
     program: String,
     file: Option<PathBuf>,
     identity: Option<Identity>,
     marks: Arc<Mutex<Marks>>,
-    /// A failure to save was reported.
+    /// Whether a failure to save was reported.
     told: AtomicBool,
-    /// Steps of the last state that was saved.
+    /// The step of the last state that was saved.
     saved: AtomicUsize,
 }
 
@@ -94,7 +95,7 @@ impl Store {
         }
     }
 
-    /// Refuses a place where no state can be written, and a file that is something else; on rank 0.
+    /// Refuses a path where no state can be written, and a file that is not a state; on rank 0.
     pub fn try_place(file: &Path) -> anyhow::Result<()> {
         let name = || format!("checkpoint={}", file.display());
         let mut first = [0; MAGIC.len()];
@@ -113,18 +114,18 @@ impl Store {
         fs::remove_file(&new).with_context(name)
     }
 
-    /// The marks, for the writer of the outputs; `None` if no states are saved.
+    /// The marks that the writer of the outputs updates; `None` if no states are saved.
     pub fn marks(&self) -> Option<Arc<Mutex<Marks>>> {
         self.file.as_ref().map(|_| self.marks.clone())
     }
 
-    /// Keeps a map in the states, where any are saved.
+    /// Keeps a map in the states, if states are saved.
     pub fn keep(&self, map: Growing) {
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         marks.map = Some(map);
     }
 
-    /// How a run that ended after `step` steps can be resumed, as the end of a message.
+    /// Words on how a run that ended after `step` steps can be resumed, as the end of a message.
     pub fn left(&self, step: usize) -> String {
         match &self.file {
             None => String::new(),
@@ -149,7 +150,7 @@ impl Store {
     }
 }
 
-/// `FILE.new`, `FILE.1`
+/// The path of a file with this ending appended: `FILE.new` or `FILE.1`.
 pub fn beside(file: &Path, end: &str) -> PathBuf {
     let mut name = file.as_os_str().to_os_string();
     name.push(end);
@@ -193,7 +194,8 @@ impl StateStore for Store {
         let file = self.path()?;
         let (new, before) = (beside(file, ".new"), beside(file, ".1"));
         if file.exists() {
-            // A hard link keeps a state under the first name at any moment; not all file systems have hard links.
+            // A hard link keeps a state under the first name at every moment; not all file systems have hard
+            // links.
             let _ = fs::remove_file(&before);
             if fs::hard_link(file, &before).is_err() {
                 fs::rename(file, &before)?;
@@ -213,7 +215,8 @@ impl StateStore for Store {
             return;
         };
         let _ = fs::remove_file(beside(file, ".new"));
-        // Reported once until a state is saved again: a disk stays full for long.
+        // The failure is reported only once until a state is saved again, because a disk may stay full for a
+        // long time.
         if !self.told.swap(true, Ordering::SeqCst) {
             let kept = match file.exists() {
                 true => format!("{} stays as it is", file.display()),

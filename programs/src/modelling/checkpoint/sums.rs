@@ -1,4 +1,4 @@
-//! The state of a survey between two shots: what has been summed up so far.
+//! The state of a survey between two shots: the sums so far.
 
 use kernels::Error;
 use kernels::time_loop::state::{State, StateArray};

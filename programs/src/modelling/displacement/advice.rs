@@ -1,4 +1,4 @@
-//! Warnings, before a run, about settings that the user may not have meant.
+//! Warnings, before a run, about settings that the user may not have intended.
 
 use super::Run;
 use crate::idle;
@@ -8,14 +8,13 @@ use kernels::boundary::one_way::Form;
 use kernels::methods::displacement::Shot;
 use rsf_io::Job;
 
-/// Least rows of a frame with which a free surface is accurate.
+/// The least width of a frame, in rows, with which a free surface is accurate.
 const LEAST: usize = 5;
 
-/// Number of steps beyond which growth of the published one-way condition can be seen.
+/// The number of steps beyond which growth of the published one-way condition is visible.
 const LONG: usize = 2000;
 
-/// Warns of parameters that have no effect because the feature that they belong to is off by default. With `free=n`,
-/// `dabc=n`
+/// Warns of parameters that have no effect because their feature is off by default. With `free=n`, `dabc=n`
 /// or `snap=n` on the command line the feature is off by choice, and there is no warning.
 ///
 /// # Errors
@@ -38,7 +37,8 @@ pub fn idle(job: &Job) -> anyhow::Result<()> {
 pub fn narrow(job: &Job, shot: &Shot, nb: usize) {
     if shot.surface != Surface::None && nb < LEAST {
         job.warn(&format!(
-            "free=y has {nb} rows above the surface, and what is recorded there is wrong by tens of percent: give nb={LEAST} or more, or nb=48 dabc=y"
+            "free=y has {nb} rows above the surface, and records at the surface are wrong by tens of \
+            percent: give nb={LEAST} or more, or nb=48 dabc=y"
         ));
     }
 }
@@ -56,19 +56,25 @@ pub fn growth(job: &Job, run: &Run, share: f64) {
     let risky = run.time.n > LONG && (share > 0.6 || run.padded.nb < 32);
     if run.shot.absorbing && run.shot.one_way == Form::Box && risky {
         job.warn(&format!(
-            "{} steps at {:.0} % of the stability limit with a frame of {} nodes: the published one-way condition can grow on such runs; oneway=upwind grows much later; nb=24 or more, better 48, keeps both quiet",
-            run.time.n, 100.0 * share, run.padded.nb
+            "{} steps at {:.0} % of the stability limit with a frame of {} nodes: the published one-way \
+            condition can grow in such runs, and oneway=upwind much later; with nb=24, or better 48, neither \
+            grows",
+            run.time.n,
+            100.0 * share,
+            run.padded.nb
         ));
     }
 }
 
-/// Warns of fluid next to rock: this scheme has all components on the same nodes, and its differences reach across the
-/// contact.
+/// Warns of fluid next to rock: this scheme has all components on the same nodes, and its finite differences
+/// extend across the contact.
 pub fn fluids(job: &Job, run: &Run, fluids: usize) {
     let ndim = run.padded.ndim();
     if fluids > 0 && fluids < run.padded.model.cells() {
         job.warn(&format!(
-            "the model has a fluid in {}, the rest is solid: waves over such an interface are wrong by tens of percent here; sfvsfd{ndim}d-gpu, on a staggered grid, and sfsem{ndim}d-gpu, on a mesh, model them",
+            "the model has a fluid in {} and is solid elsewhere: waves at such an interface are wrong by \
+            tens of percent in this program; sfvsfd{ndim}d-gpu, on a staggered grid, and sfsem{ndim}d-gpu, \
+            on a mesh, model them correctly",
             counted(fluids, "cell")
         ));
     }

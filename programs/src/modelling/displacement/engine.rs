@@ -27,7 +27,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Reads the model into the machine and prepares the shot there.
+    /// Reads the model into the memory of the machine and prepares the shot there.
     pub fn new(job: &Job, run: &Run, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<(Self, Report)> {
         if on.gpus.is_empty() {
             return Self::on_cpu(job, run, volumes, on);
@@ -147,8 +147,8 @@ impl shot::Engine for Engine {
     }
 }
 
-/// Makes the engine of the first shot, and turns it to each further one. On processors it keeps its medium; on GPUs it is
-/// made anew.
+/// Makes the engine of the first shot, and sets it to each further one. On processors it keeps its medium; on
+/// GPUs a new one is made for every shot.
 pub fn again(
     job: &Job,
     run: &Run,
@@ -178,7 +178,7 @@ pub fn look(
     judge(job, run, world.agree(found)?, world)
 }
 
-/// Merges what the ranks have found in their parts of the model into one report.
+/// Merges the findings of the ranks about their parts of the model into one report.
 fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, world: &World) -> anyhow::Result<Report> {
     let whole = world.merge(found);
     world.agree(whole.and_then(|whole| plan::examine(job, run, whole)))

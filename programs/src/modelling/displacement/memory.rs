@@ -1,4 +1,5 @@
-//! Checks whether a run fits the memory of its GPUs, and what would fit, before any memory is allocated.
+//! Checks, before any memory is allocated, whether a run fits into the memory of its GPUs, and what would
+//! fit.
 
 use super::{Run, plan};
 use crate::modelling::machine::{free, outer};
@@ -23,22 +24,23 @@ const CLASSES: [(Symmetry, &str); 3] = [
     (Symmetry::Orthorhombic, "ort"),
 ];
 
-/// Most GPUs that a message suggests.
+/// The largest number of GPUs that a message suggests.
 const MOST: usize = 1000;
 
-/// The GPUs of a rank and what shall run on them.
+/// The GPUs of a rank and the slabs that will run on them.
 pub struct MemoryCheck<'a> {
     run: &'a Run,
     slabs: &'a [Slab],
     gpus: &'a [Arc<Gpu>],
-    /// Messages to other ranks lie in the memory of the GPUs, else in that of the host.
+    /// Whether messages to other ranks are in the memory of the GPUs; otherwise they are in that of the host.
     on_device: bool,
 }
 
 impl<'a> MemoryCheck<'a> {
     /// A check for the slabs of this rank, one per GPU.
     pub fn new(run: &'a Run, on: Resources<'a>) -> Self {
-        // If devices of one host copy directly, messages are mere notifications; whether they can is not known yet.
+        // If the devices of one host copy directly, messages only notify; whether they can do so is not yet
+        // known.
         let may = matches!(run.transport, Transport::Auto | Transport::CudaAware);
         Self {
             run,
@@ -48,26 +50,27 @@ impl<'a> MemoryCheck<'a> {
         }
     }
 
-    /// Neighbours of a slab on other ranks.
+    /// The number of neighbours of a slab on other ranks.
     fn outer(&self, number: usize) -> usize {
         outer(self.slabs, self.run.padded.planes(), number)
     }
 
-    /// Bytes of a GPU that its slab takes, with kernels of this class.
+    /// The number of bytes of a GPU that its slab takes, with kernels of this class.
     pub fn bytes(&self, number: usize, class: Symmetry) -> usize {
         let outer = if self.on_device { self.outer(number) } else { 0 };
         let (shot, padded) = (&self.run.shot, &self.run.padded);
         bytes(shot, padded, &self.slabs[number], class, outer)
     }
 
-    /// Bytes of pinned host memory that the GPUs read and write.
+    /// The number of bytes of pinned host memory that the GPUs read and write.
     pub fn host_bytes(&self) -> usize {
         let all: usize = (0..self.slabs.len()).map(|k| self.outer(k)).sum();
         let outer = if self.on_device { 0 } else { all };
         host_bytes(&self.run.shot, &self.run.padded, self.slabs, outer)
     }
 
-    /// A message if a run with kernels of this class does not fit: what it needs, what is free, what would fit.
+    /// A message if a run with kernels of this class does not fit: what it needs, what is free, and what
+    /// would fit.
     pub fn shortage(&self, class: Symmetry) -> anyhow::Result<Option<String>> {
         for (number, gpu) in self.gpus.iter().enumerate() {
             let (free, name) = free(gpu)?;
@@ -93,14 +96,16 @@ impl<'a> MemoryCheck<'a> {
     pub fn narrower(&self, class: Symmetry) -> anyhow::Result<String> {
         for (narrow, word) in CLASSES {
             if class != narrow && class.holds(narrow) && self.shortage(narrow)?.is_none() {
-                return Ok(format!("; {narrow} kernels fit (sym={word}, if the model is)"));
+                return Ok(format!(
+                    "; {narrow} kernels fit (sym={word}, if the model has that symmetry)"
+                ));
             }
         }
         Ok(String::new())
     }
 }
 
-/// Advice on what would fit GPUs with `free` bytes each.
+/// Advice on what would fit on GPUs with `free` bytes each.
 fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
     let mut ways = Vec::new();
     if let Some(count) = enough(run, gpus, class, free) {
@@ -127,7 +132,7 @@ fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
         .unwrap_or_default()
 }
 
-/// How many GPUs with `free` bytes each hold the run.
+/// The number of GPUs with `free` bytes each that hold the run.
 fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize> {
     let most = (run.padded.planes() / SLABS.least).min(MOST);
     (gpus + 1..=most).find(|&count| {
@@ -138,7 +143,7 @@ fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize>
     })
 }
 
-/// The largest padded grid of the same shape that fits, with its frame.
+/// The largest padded grid of the same shape that fits, frame included.
 fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid> {
     let (p, ndim) = (&run.padded, run.padded.ndim());
     (1..100).rev().find_map(|percent| {
@@ -184,8 +189,8 @@ pub fn host(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     check_host(job, on.world, [all; 2], |share| smaller_grid(&run.padded, share))
 }
 
-/// A message if the GPUs of this rank lack memory; a class that is not known yet may still be narrow enough. All ranks
-/// call it.
+/// A message if the GPUs of this rank lack memory. If the class is not yet known, it may still turn out to be
+/// narrow enough. All ranks call it.
 pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let memory = MemoryCheck::new(run, on);
     let narrowest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);

@@ -38,17 +38,17 @@ use rsf_io::{Axis, Input, Job};
 /// A command line turned into a shot, before the model's volumes are read.
 #[derive(Clone)]
 struct Run {
-    /// Model grid with its frame.
+    /// The model's grid with its frame.
     padded: Padded,
     /// The coefficients that the planes of the model hold.
     coefficients: Coefficients,
     /// The shot.
     shot: Shot,
-    /// The wavelet's time axis as it was read.
+    /// The time axis of the wavelet as it was read.
     time: Axis,
     /// Time steps and the correction of their dispersion.
     timing: Timing,
-    /// Steps of the run, and from one of the user's records to the next.
+    /// The number of steps of the run, and the number from one of the user's records to the next.
     steps: usize,
     jdata: usize,
     /// Sources and receivers of all shots; the origin and spacing of the receivers go into the data header.
@@ -87,7 +87,9 @@ impl Method for Run {
         let files = Files::Stiffness([job.input("ccc")?, job.input("den")?]);
         if files.shears_stand(model::IN_PLACE) {
             anyhow::bail!(
-                "{} has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes, for sfvsfd{ndim}d-gpu; make the model for this program (sflayers or sfupscale with scheme=collocated)",
+                "{} has shears=staggered in its header: its shear stiffnesses are half a cell beyond the \
+                nodes, for sfvsfd{ndim}d-gpu; make the model for this program (sflayers or sfupscale with \
+                scheme=collocated)",
                 files.inputs()[0].name()
             );
         }
@@ -227,8 +229,8 @@ impl Survey for Run {
     }
 }
 
-/// Gives the axes of snapshots the requested origins, as Madagascar's programs do; with `verb=y` it names the node of
-/// those between nodes.
+/// Gives the axes of snapshots the requested origins, as Madagascar's programs do. With `verb=y` it prints
+/// the node of each origin that lies between nodes.
 fn put_requested_origins(job: &Job, window: &mut [Axis]) -> anyhow::Result<()> {
     for (axis, name) in window.iter_mut().zip(AXES) {
         let key = format!("oq{name}");
@@ -254,8 +256,8 @@ impl Run {
         }
     }
 
-    /// The correction of the records with `tdc=y`: a record is one step later than the wavelet's sample of the same
-    /// number.
+    /// The correction of the records with `tdc=y`. A record is one step later than the sample of the wavelet
+    /// with the same number.
     fn correction(&self) -> Option<Correction> {
         self.timing.correction((1.0, Reading::OfOneTime), self.jdata)
     }

@@ -7,7 +7,7 @@ use crate::modelling::params::{
 };
 use rsf_io::{Param, Program};
 
-/// Long text of the self-documentation.
+/// The text of the COMMENTS section of the documentation.
 const COMMENTS: &str = "\
 Solves the elastic wave equation for the displacement on a regular grid, by finite differences of order 8 in space and 2 in \
 time (Weiss and Shragge, Geophysics, 2013). The medium may be isotropic, VTI, HTI, orthorhombic or triclinic (a tilted \
@@ -20,16 +20,18 @@ has them in the order of the rows of the upper triangle: in 2-D the six c11 c13 
 c14 c15 c16 c22 ... c66. den= is the density on the same grid. sou= and rec= are lists of points: n1 holds the coordinates \
 x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere between the nodes.
 
-A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
-after the other in the same model, which is read once (on GPUs once per shot), with the same wavelet, and the data have a last \
-axis of shots. shots= picks some of them, counted from 1 as in all messages: the data contain only these, in the order of the \
-survey, their last axis has the numbers of the shots if these are evenly spaced, and shots in the header lists them. A shot that fails is \
-reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots finished= takes the data \
-of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only those are modelled that \
-it does not have or that are zero. Parameters, model, points and time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. Snapshots, checkpoint= and resume= are available for one shot only. Several shots can run at the same \
-time: gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4; on the CPU groups= divides the \
-threads, and each group has its own copy of the model. Several ranks model whole shots in turn. The data have the same bits for \
-any number of groups and ranks.
+A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run \
+one after another in the same model, which is read once (on GPUs once per shot), with the same wavelet, and the data \
+have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data contain only these, in \
+the order of the survey. Their last axis has the numbers of the shots if these are evenly spaced, and shots in the \
+header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the exit code \
+is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
+killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and \
+time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. \
+Snapshots, checkpoint= and resume= are available for one shot only. Several shots can run at the same time: gpu=0,1,2,3 \
+ngpu=1 models four shots at a time, each on one GPU, and so does groups=4; on the CPU groups= divides the threads, and \
+each group has its own copy of the model. Several ranks model whole shots in turn. The data have the same bits for any \
+number of groups and ranks.
 
 All fields are defined on the nodes of the grid. Any consistent set of units can be used: km, s, km/s and g/cm3 give \
 stiffness in GPa; m, s, m/s and kg/m3 give Pa. The wavelet is subtracted: from the normal stresses zz, xx[, yy] with ssou=y, \
@@ -38,22 +40,24 @@ over time squared. The source is spread over the bell exp(-r^2/(0.5 nbell)) with
 nbell=0 the whole wavelet acts on the node of the source, or is shared among its neighbours where the source lies between \
 nodes.
 
-Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Each record \
-holds the displacement one step after the wavelet sample of the same number. With opot=y the output is divergence and curl \
-instead of displacement: div, curl in 2-D; in 3-D div, x, y, z in the data and div, z, x, y in the snapshots.\n\n\
-Long time steps make waves arrive early. tdc=y changes the wavelet before the run and the records after it so that they have \
-exact time at any stable step, except for the effect of the absorbing frame, which acts once per step. The wavelet must begin at rest and \
-have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, which takes a few steps more; snapshots keep \
-the clock of the steps, as their header says. plan=y and the last line of verb=y give the error of the time step.
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Each \
+record holds the displacement one step after the wavelet sample of the same number. With opot=y the output is divergence \
+and curl instead of displacement: div, curl in 2-D; in 3-D div, x, y, z in the data and div, z, x, y in the \
+snapshots.\n\n\
+Long time steps make waves arrive early. tdc=y changes the wavelet before the run and the records after it so that the \
+records have exact time at any stable step, except for the effect of the absorbing frame, which acts once per step. The \
+wavelet must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, \
+which takes a few steps more; snapshots keep the time of the steps, as their header says. plan=y and the last line of \
+verb=y give the error of the time step.
 
 With device=auto the program runs on an NVIDIA GPU of compute capability 8.0 or newer if there is one that it can use, \
-otherwise on the CPU; verb=y says why no GPU is used. A GPU needs its driver and NVRTC, the run-time compiler of the CUDA \
-toolkit (pip install nvidia-cuda-nvrtc==13.0.88 also provides it), and nothing else. Kernels are compiled for the class of \
-the medium on the first run and kept for later runs. With ngpu= several GPUs share the grid, and the result has the same \
-bits as that of one GPU. A build with MPI also runs as several ranks (mpirun -n 4 sfewefd3d-gpu ... ngpu=2). Each rank uses \
-ngpu= GPUs of its host, or its share of the cores, reads its own part of the model and writes its own part of the snapshots; \
-rank 0 reads standard input and writes the data. The memory that a run needs is checked before it starts; plan=y prints that \
-memory and the expected time.
+otherwise on the CPU; verb=y prints why no GPU is used. A GPU needs its driver and NVRTC, the run-time compiler of the \
+CUDA toolkit (pip install nvidia-cuda-nvrtc==13.0.88 also provides it), and nothing else. Kernels are compiled for the \
+class of the medium on the first run and kept for later runs. With ngpu= several GPUs share the grid, and the result has \
+the same bits as that of one GPU. A build with MPI also runs as several ranks (mpirun -n 4 sfewefd3d-gpu ... ngpu=2). \
+Each rank uses ngpu= GPUs of its host, or its share of the cores, reads its own part of the model and writes its own \
+part of the snapshots; rank 0 reads standard input and writes the data. The memory that a run needs is checked before it \
+starts; plan=y prints that memory and the expected time.
 
 Environment variables: CUDA_VISIBLE_DEVICES selects and numbers the GPUs; SIFAKA_NVRTC is the folder of NVRTC's library; \
 SIFAKA_CACHE is the folder of the compiled kernels; CUDA_SYNC=1 waits for every kernel, which is slow, so that an error of \
@@ -74,7 +78,8 @@ macro_rules! params {
             Param::bool("free").default("n").known_as(&["fs", "freesurf"]).doc("free surface at the first row of the model"),
             Param::choice("surface", &["vacuum", "traction"])
                 .default("vacuum")
-                .doc("with free=y: all stresses are zero above the surface, or only those with a z index"),
+                .doc("with free=y: all stresses are zero above the surface (vacuum), or only those with a z \
+                index (traction)"),
             Param::bool("ssou").default("n").doc("y: stress source; n: force source"),
             Param::bool("dabc").default("n").doc("absorbing frame (one-way condition and sponge); n: rigid boundaries"),
             Param::choice("oneway", &["box", "upwind"])
@@ -82,7 +87,9 @@ macro_rules! params {
                 .doc("with dabc=y, the one-way condition: box as published, upwind for long runs, thin frames and large time steps"),
             Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
             Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
-            Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that the grid cannot carry: for tests"),
+            Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width \
+            of the source bell in nodes; 0 is a point, for tests: it also excites waves of two nodes, which \
+            the grid cannot propagate"),
             TDC,
             JDATA,
             JSNAP,
@@ -94,7 +101,9 @@ macro_rules! params {
             $($window,)*
             Param::choice("sym", &["auto", "iso", "vti", "hti", "ort", "tri"])
                 .default("auto")
-                .doc("symmetry class for which kernels are chosen; auto: the narrowest class that holds for all cells; a class narrower than that is an error; in 2-D vti, hti and ort are the same; tri has all coefficients"),
+                .doc("symmetry class of the kernels; auto: the narrowest class that holds for all cells, and \
+                a narrower one is an error; in 2-D vti, hti and ort are the same; tri has all \
+                coefficients"),
             CFL,
             JCHECK,
             CHECKPOINT,
@@ -111,7 +120,7 @@ macro_rules! params {
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, at most one for each core")
                 .range("from 0 (one for each core) to 65536", Some(0.0), Some(65536.0))
-                .doc("number of CPU threads; when GPUs run, the threads read the model"),
+                .doc("number of CPU threads; if GPUs run the shot, the threads read the model"),
             TILE,
             WAVELETS[0],
             WAVELETS[1],

@@ -51,7 +51,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
     })
 }
 
-/// The class that `sym=` asks for; `None` for the model's own. In 2-D an anisotropic medium is VTI by any of its names.
+/// The class that `sym=` requests; `None` for that of the model. In 2-D `vti`, `hti` and `ort` all mean VTI.
 pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
     Ok(match job.choice("sym")? {
         "auto" => None,
@@ -64,7 +64,8 @@ pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
     })
 }
 
-/// The widest class whose kernels may run: the one that `sym=` asks for, else that of all models with such planes.
+/// The widest class whose kernels may run: the one that `sym=` requests, else the class of all models with
+/// such planes.
 pub fn widest(job: &Job, run: &Run) -> anyhow::Result<Symmetry> {
     let asked = asked(job, run.padded.ndim())?;
     Ok(asked.unwrap_or(Symmetry::widest(run.coefficients)))
@@ -78,7 +79,7 @@ pub fn read_as(job: &Job, run: &Run) -> anyhow::Result<Coefficients> {
     })
 }
 
-/// The class whose kernels run: the one asked for must hold the one `found` in the model.
+/// The class whose kernels run. A requested class must contain the one `found` in the model.
 fn class(job: &Job, found: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
     let class = asked(job, ndim)?.unwrap_or(found);
     if !class.holds(found) {
@@ -176,13 +177,13 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
     Ok(all.step * run.steps as f64)
 }
 
-/// The share of a step that computes the interior of the thinnest slab.
+/// The share of a step that is spent on the interior of the thinnest slab.
 fn hidden_share(machine: &Machine) -> f64 {
     let thinnest = machine.slabs.iter().map(|slab| slab.own.len()).min().unwrap_or(0);
     (1.0 - 2.0 * GHOST as f64 / thinnest.max(1) as f64).max(0.0)
 }
 
-/// The slabs of this rank, a line each, and the bytes that they take.
+/// A line for each slab of this rank, and the number of bytes that the slabs take.
 fn places(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<(Vec<String>, usize)> {
     let (machine, memory) = (on.machine, MemoryCheck::new(run, on));
     let (mut lines, mut bytes) = (Vec::new(), 0);

@@ -6,12 +6,12 @@ use kernels::grid::{AXES, Padded};
 use kernels::stability::{Band, dominant_frequency};
 use rsf_io::{Axis, Input, Job};
 
-/// Most series of the wavelet whose frequency band is determined.
+/// The largest number of series of the wavelet whose frequency band is determined.
 const SERIES: usize = 64;
 
 /// A wavelet in the form that the engine needs.
 pub struct Wavelet {
-    /// `[time][component][source]`
+    /// The samples, `[time][component][source]`.
     pub values: Vec<f32>,
     /// The time axis.
     pub time: Axis,
@@ -37,7 +37,9 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
     let name = input.name();
     if ns != points {
         bail!(
-            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series per source; the axes are n1 sources, n2 components, n3 times (sftransp plane=12 | sftransp plane=23 turns a series that has its times first)",
+            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series per source; \
+            the axes are n1 sources, n2 components, n3 times (sftransp plane=12 | sftransp plane=23 converts \
+            a series whose times come first)",
             sources.name()
         );
     }
@@ -50,7 +52,7 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
     }
     if input.len() != (ns * nc) as u64 * time.n as u64 {
         bail!(
-            "wavelet {name} has {} values; n1 x n2 x n3 = {ns} x {nc} x {} are allowed, no more axes",
+            "wavelet {name} has {} values; it must have n1 x n2 x n3 = {ns} x {nc} x {} and no further axes",
             input.len(),
             time.n
         );
@@ -72,7 +74,7 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
     Ok(Wavelet { values, time })
 }
 
-/// The time steps of a run whose wavelet has `count` series side by side.
+/// The time steps of a run whose wavelet has `count` interleaved series.
 pub fn timing(job: &Job, wave: &Wavelet, count: usize) -> anyhow::Result<Timing> {
     let (steps, dt) = (wave.time.n, f64::from(wave.time.d));
     Ok(Timing {
@@ -84,7 +86,7 @@ pub fn timing(job: &Job, wave: &Wavelet, count: usize) -> anyhow::Result<Timing>
     })
 }
 
-/// The series of the wavelet that are analysed, of `count` side by side.
+/// The series of the wavelet that are analysed; `count` of them are interleaved.
 fn series(wavelet: &[f32], count: usize) -> impl Iterator<Item = impl Iterator<Item = f32> + Clone> {
     (0..count.min(SERIES)).map(move |k| wavelet.iter().skip(k).step_by(count).copied())
 }
@@ -94,7 +96,7 @@ fn begins(wavelet: &[f32], count: usize) -> f64 {
     series(wavelet, count).map(first_share).fold(0.0, f64::max)
 }
 
-/// The widest band of the wavelet's series, `count` of them side by side with a time step of `dt`.
+/// The widest band of the wavelet's series, of which `count` are interleaved, with a time step of `dt`.
 fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
     let mut widest = Band::default();
     for trace in series(wavelet, count) {
@@ -107,7 +109,7 @@ fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
     widest
 }
 
-/// Refuses a source bell that the grid cannot hold wherever its source lies.
+/// Refuses a source bell that does not fit into the grid at every possible position of the source.
 pub fn bell(padded: &Padded, nbell: usize) -> anyhow::Result<()> {
     let needed = 2 * nbell + 1;
     match (0..padded.ndim()).find(|&a| padded.n[a] < needed) {

@@ -1,24 +1,24 @@
-//! Keeps records on the clock of the steps and transforms them to exact time.
+//! Keeps records in the time of the steps and transforms them to exact time.
 
 use super::Correction;
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use fourier::time_dispersion::TimeDispersion;
 use rayon::prelude::*;
 
-/// Traces that are transformed together.
+/// The number of traces that are transformed together.
 const TOGETHER: usize = 256;
 
-/// Records on the clock of the steps, kept until the run ends.
+/// Records in the time of the steps, which are kept until the run ends.
 pub struct Held {
     correction: Correction,
-    /// Numbers of a record.
+    /// The number of values in a record.
     numbers: usize,
-    /// One after the other.
+    /// The records, one after another.
     records: Vec<f32>,
 }
 
 impl Held {
-    /// No records yet; each has `numbers` values.
+    /// Starts without records; each will have `numbers` values.
     pub fn new(correction: Correction, numbers: usize) -> Self {
         Self {
             correction,
@@ -46,8 +46,8 @@ impl Held {
         [cast_slice::<u64, u8>(&count), cast_slice(&self.records)].concat()
     }
 
-    /// Restores records from the bytes of [`Held::state`]; returns the bytes after them, or `None` if these are no such
-    /// bytes.
+    /// Restores records from the bytes of [`Held::state`]; returns the bytes after them, or `None` if the
+    /// bytes are invalid.
     pub fn restore<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (count, rest) = bytes.split_first_chunk::<8>()?;
         let count = usize::try_from(u64::from_ne_bytes(*count)).ok()?;
@@ -56,8 +56,8 @@ impl Held {
         Some(rest)
     }
 
-    /// All records in exact time, at the steps that are kept; the next record is the first of another run. After a run
-    /// that ended early fewer are known.
+    /// All records in exact time, at the steps that are kept; fewer are known after a run that ended early.
+    /// The next record is the first of another run.
     pub fn finish(&mut self) -> Vec<Vec<f32>> {
         let mut records = std::mem::take(&mut self.records);
         let (correction, numbers) = (self.correction, self.numbers);
@@ -96,13 +96,13 @@ impl Operator {
         }
     }
 
-    /// Number of records that are wanted.
+    /// The number of requested records.
     pub fn count(&self) -> usize {
         self.correction.samples().div_ceil(self.correction.thinned)
     }
 
-    /// Transforms the records that a run keeps, `[record][number]`, to those that are wanted, in exact time, with the
-    /// same bits as [`Held`].
+    /// Transforms the records that a run keeps, `[record][number]`, to the requested ones in exact time, with
+    /// the same bits as [`Held`].
     pub fn of(&self, mut records: Vec<f32>) -> Vec<f32> {
         let (numbers, thinned) = (records.len() / self.correction.kept(), self.correction.thinned);
         by_traces(&mut records, numbers, self.correction.samples(), |trace| {
@@ -117,7 +117,7 @@ impl Operator {
         }
     }
 
-    /// The transpose: from records that are wanted to those that the run keeps.
+    /// The transpose: from the requested records to those that the run keeps.
     pub fn transposed(&self, wanted: Vec<f32>) -> Vec<f32> {
         let (numbers, thinned) = (wanted.len() / self.count(), self.correction.thinned);
         let mut records = match thinned {
@@ -138,7 +138,7 @@ impl Operator {
     }
 }
 
-/// Replaces records of `numbers` values, `[record][number]`, by `count` others, trace by trace.
+/// Replaces records of `numbers` values, `[record][number]`, with `count` others, trace by trace.
 fn by_traces(
     records: &mut Vec<f32>,
     numbers: usize,

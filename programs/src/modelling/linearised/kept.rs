@@ -21,7 +21,7 @@ use std::time::Instant;
 pub struct Stack {
     sum: TreeSum,
     name: &'static str,
-    /// Numbers of the sum, and of a line of it.
+    /// The number of values of the sum, and of a line of it.
     numbers: [usize; 2],
     read: [u64; 1],
 }
@@ -43,12 +43,12 @@ impl Stack {
         self.sum.add(shots, values);
     }
 
-    /// Adds the checksums of the data that were read for the next shot.
+    /// Includes the checksums of the data that were read for the next shot.
     pub fn note_read(&mut self, sums: &[u64]) {
         self.read = [with_sums(self.read[0], sums)];
     }
 
-    /// What a state holds.
+    /// The arrays that a state holds.
     pub fn sums(&mut self) -> Sums<'_> {
         let mut sums = Sums::default();
         for (shots, values) in self.sum.nodes_mut() {
@@ -68,42 +68,42 @@ impl Stack {
     }
 }
 
-/// The checksum of all data so far, updated by those of the next shot.
+/// The checksum of all data so far, updated with those of the next shot.
 fn with_sums(known: u64, sums: &[u64]) -> u64 {
     let with = |known: u64, sum: &u64| Checksum::new().with(&[known, *sum]).end();
     sums.iter().fold(known, with)
 }
 
-/// A sum that shots are added to.
+/// A sum to which shots are added.
 pub trait Summed {
-    /// What a state holds.
+    /// The arrays that a state holds.
     fn sums(&mut self) -> Sums<'_>;
 
     /// The sum itself.
     fn stack(&mut self) -> &mut Stack;
 
-    /// Stores the results of a shot that are not summed: numbers and words of its own.
+    /// Stores the results of a shot that are not summed, as numbers and words.
     fn note(&mut self, shot: usize, own: &[f32], words: &[u64]);
 }
 
 /// The states of a survey.
 pub struct Kept {
     wishes: Wishes,
-    /// Set if states are saved or loaded.
+    /// The identity of the survey, if states are saved or loaded.
     identity: Option<Identity>,
     resumed: Option<Resumed>,
     store: Arc<Store>,
     shots: usize,
-    /// When the last state was saved.
+    /// The time at which the last state was saved.
     saved: Instant,
-    /// When the set-up of the survey began.
+    /// The time at which the set-up of the survey began.
     pub clock: Clock,
 }
 
 impl Kept {
-    /// Reads the parameters and the header of the state from which the survey resumes; `contents` are checksums of
-    /// everything but the shots that determines the sums. To be called before outputs are opened, which then continue,
-    /// and before the model is read; all ranks call it.
+    /// Reads the parameters and the header of the state from which the survey resumes. `contents` are
+    /// checksums of everything except the shots that determines the sums. Call it before outputs are opened,
+    /// which then continue, and before the model is read. All ranks call it.
     pub fn open<M: Survey>(
         job: &mut Job,
         run: &M,
@@ -148,17 +148,18 @@ impl Kept {
         self.wishes.any()
     }
 
-    /// Shots that the state has.
+    /// The number of shots in the state.
     pub fn done(&self) -> usize {
         self.resumed.as_ref().map_or(0, |resumed| resumed.step)
     }
 
-    /// The shots that are still to be made.
+    /// The shots that are still to be computed.
     pub fn todo(&self) -> Range<usize> {
         self.done()..self.shots
     }
 
-    /// Loads the state into the sums, once the model, of which this is the checksum, is read; on rank 0, which has them.
+    /// Loads the state into the sums, on rank 0, which has them. Call it once the model, whose checksum is
+    /// `model`, is read.
     pub fn load(&mut self, job: &Job, model: u64, mut sums: Sums<'_>) -> anyhow::Result<()> {
         if let Some(resumed) = &self.resumed {
             resumed.compare_model(model)?;
@@ -183,8 +184,8 @@ impl Kept {
         Ok(())
     }
 
-    /// Begins the sums on rank 0: if there is a state, loads it once the model, which has this checksum, is read, and
-    /// skips the data of its shots. All ranks call it.
+    /// Begins the sums on rank 0. If there is a state, loads it and skips the data of its shots. Call it once
+    /// the model, whose checksum is `model`, is read. All ranks call it.
     pub fn begin(
         &mut self,
         (job, model): (&Job, u64),
@@ -212,7 +213,8 @@ impl Kept {
         let names = records.names();
         ensure!(
             read == wanted,
-            "{}: the state is of other data: the first {} of {} {} not those of that run; continue with the files of that run",
+            "{}: the state is of other data: the first {} of {} {} not those of the interrupted run; \
+            continue with the files of that run",
             resumed.name(),
             counted(resumed.step, "shot"),
             names.join(" and "),
@@ -225,12 +227,12 @@ impl Kept {
         Ok(())
     }
 
-    /// Makes every state wait until the output is synced to disk.
+    /// Makes every state wait until the output is synced to disk; warns of an output that is a pipe.
     pub fn watch(&self, job: &Job, output: &Output) {
         let Some(marks) = self.store.marks() else { return };
         if output.is_piped() {
             job.warn(&format!(
-                "{} is a pipe, which keeps nothing: this survey can be saved but not resumed; write into a file",
+                "{} is a pipe, which keeps nothing: this survey can be saved but not resumed; write to a file",
                 output.name()
             ));
         }
@@ -238,7 +240,7 @@ impl Kept {
         marks.files = output.data_file().into_iter().collect();
     }
 
-    /// The most shots that may be added up before a state is due.
+    /// The largest number of shots that may be added up before a state is due.
     pub fn most_together(&self) -> usize {
         match (&self.wishes.file, self.wishes.every) {
             (None, _) | (_, Every::Never) => usize::MAX,

@@ -1,5 +1,5 @@
-//! Linearised modelling, gradients and images of surveys, for all methods. A method computes a shot; this module
-//! distributes the shots among ranks, adds them in a tree of their numbers, and saves the sums.
+//! Linearised modelling, gradients and images of surveys, for all methods. A method computes a shot; this
+//! module distributes the shots among ranks, adds them up in a tree over their numbers, and saves the sums.
 
 pub mod kept;
 pub mod params;
@@ -11,7 +11,7 @@ use crate::modelling::words::counted;
 use rsf_io::Job;
 use std::time::Instant;
 
-/// When the set-up of a survey began.
+/// The time at which the set-up of a survey began.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Instant);
 
@@ -21,10 +21,11 @@ impl Clock {
         Self(Instant::now())
     }
 
-    /// Calls `make`, which computes `shots` shots, after the set-up; `verb=y` prints how long both took.
+    /// Calls `make`, which computes `shots` shots, after the set-up. With `verb=y` it prints the time that
+    /// each of them took.
     ///
     /// # Errors
-    /// What `make` returns.
+    /// Those of `make`.
     pub fn shots<R>(
         self,
         job: &Job,
@@ -44,8 +45,8 @@ impl Clock {
     }
 }
 
-/// Checks that all ranks have one command line, and gives them the data of rank 0; all ranks call it before anything
-/// else.
+/// Checks that all ranks have the same command line, and gives them the data of rank 0. All ranks call it
+/// before anything else.
 pub fn meet(job: &mut Job, world: &World) -> anyhow::Result<()> {
     world.same_shot(job)?;
     match job.flag("plan")? {

@@ -2,12 +2,12 @@
 
 use rsf_io::Param;
 
-/// Where the sums over the finished shots are saved.
+/// The file in which the sums over the finished shots are saved.
 pub const CHECKPOINT: Param = Param::string("checkpoint")
     .default_text("none")
     .doc("with several shots: file in which the sums over the finished shots are saved; FILE.1 is the state before that");
 
-/// How often, in shots or as a time.
+/// The interval between states, in shots or as a time.
 pub const EVERY: Param = Param::string("every")
     .default_text("1")
     .doc("interval between saved states: a number of shots, or a time such as every=30s, 10min, 2h");

@@ -1,4 +1,5 @@
-//! The data that linearised shots use: those that they are compared with, or those that the transpose acts on.
+//! The data that linearised shots use: those with which their records are compared, or those on which the
+//! transpose acts.
 
 use crate::modelling::checksum::Checksum;
 use crate::modelling::observed::of_shot;
@@ -9,18 +10,18 @@ use std::sync::{Mutex, PoisonError};
 /// The data of several shots, and checksums of every input for each of them.
 type Given = (Vec<Vec<f32>>, Vec<Vec<u64>>);
 
-/// The data of a survey and further inputs of the same shape, such as weights, for all that read them.
+/// The data of a survey and further inputs of the same shape, such as weights, which several readers share.
 pub struct Records {
     inputs: Mutex<Vec<Input>>,
-    /// Numbers of a shot.
+    /// The number of values of a shot.
     count: usize,
     picks: Picks,
     names: Vec<String>,
 }
 
 impl Records {
-    /// Records from inputs that hold the picked shots, or all shots of the survey, `count` numbers each. With `several`
-    /// readers shots are read in any order.
+    /// Records from inputs that hold the picked shots, or all shots of the survey, with `count` numbers each.
+    /// With `several` readers, shots are read in any order.
     ///
     /// # Errors
     /// An input that cannot be read by position and cannot be copied into a temporary file.
@@ -48,7 +49,8 @@ impl Records {
         &self.names
     }
 
-    /// The numbers of several shots, those of all inputs one after the other, and their checksums.
+    /// The numbers of several shots, for each shot those of all inputs one after another, and their
+    /// checksums.
     pub fn of_shots(&self, numbers: &[usize]) -> anyhow::Result<Given> {
         let (mut all, mut sums) = (Vec::new(), Vec::new());
         for &number in numbers {

@@ -1,4 +1,4 @@
-//! Surveys of linearised shots: the workers of all ranks compute the shots, and rank 0 gets each of them, or their
+//! Surveys of linearised shots: the workers of all ranks compute the shots, and rank 0 gets each shot, or the
 //! sums.
 
 use super::kept::{Kept, Summed};
@@ -8,21 +8,21 @@ use crate::modelling::world::World;
 use anyhow::bail;
 use std::ops::Range;
 
-/// How a rank computes its shots. The last word of each result is the drift of waves that were run backwards, as the
-/// bits of an `f64`: NaN if none were.
+/// The way in which a rank computes its shots. The last word of each result is the drift of waves that were
+/// run backwards, as the bits of an `f64`; it is NaN if none were.
 pub enum Stations<'a> {
-    /// Workers that compute shots of their own, and how many shots each can compute side by side.
+    /// Workers that compute whole shots, and the number of shots that each can compute side by side.
     Own {
         /// The workers.
         all: Vec<(Worker<'a>, usize)>,
-        /// Whether steps run on GPUs, so that processors are idle meanwhile.
+        /// Whether steps run on GPUs, so that the processors are idle at that time.
         on_gpu: bool,
     },
     /// A function that computes a shot together with all other ranks.
     Shared(Box<dyn FnMut(usize) -> Begun<'a> + 'a>),
 }
 
-/// Computes shots with the workers of all ranks; rank 0 gets them in their order by `take`.
+/// Computes shots with the workers of all ranks; on rank 0 `take` gets them in their order.
 pub fn each(
     stations: Stations<'_>,
     (shots, world): (Range<usize>, &World),
@@ -41,9 +41,9 @@ pub fn each(
     taken.map_err(|error| world.fail(error))
 }
 
-/// Computes the remaining shots of a survey with the workers of all ranks and adds them in the tree of their numbers;
-/// rank 0 gets the sums and saves a state after them if one is due. Returns on rank 0 how far waves that were run
-/// backwards have drifted.
+/// Computes the remaining shots of a survey with the workers of all ranks and adds them in the tree of their
+/// numbers; rank 0 gets the sums and saves a state after them if one is due. Returns, on rank 0, the drift of
+/// waves that were run backwards.
 pub fn sum(
     stations: Stations<'_>,
     (kept, found): (&mut Kept, &mut dyn Summed),
@@ -96,7 +96,7 @@ fn workers<'a>((mut all, ahead): (Vec<(Worker<'a>, usize)>, bool), own: usize) -
     }
 }
 
-/// The result of a shot, or why there is none.
+/// The result of a shot, or the reason why there is none.
 fn result(outcome: Outcome) -> anyhow::Result<ShotResult> {
     match outcome {
         Outcome::Done(result) => Ok(result),
@@ -105,7 +105,7 @@ fn result(outcome: Outcome) -> anyhow::Result<ShotResult> {
     }
 }
 
-/// Computes shots that all ranks share, one by one; rank 0 gets them by `take`.
+/// Computes shots that all ranks share, one by one; on rank 0 `take` gets them.
 fn shared<'a>(
     mut make: Box<dyn FnMut(usize) -> Begun<'a> + 'a>,
     (shots, world): (Range<usize>, &World),
@@ -127,12 +127,12 @@ fn shared<'a>(
     Ok(())
 }
 
-/// Number of shots that run side by side on every worker: that of the worker with the least room.
+/// The number of shots that run side by side on every worker: that of the worker with the least memory.
 fn room_of_all(rooms: impl Iterator<Item = usize>) -> usize {
     rooms.min().unwrap_or(1)
 }
 
-/// Attempts shots side by side; if that fails for several of them, attempts one after the other.
+/// Attempts shots side by side; if that fails for several of them, attempts them one after another.
 pub fn or_one_by_one<R>(
     numbers: &[usize],
     attempt: &mut dyn FnMut(&[usize]) -> anyhow::Result<R>,
@@ -146,7 +146,7 @@ pub fn or_one_by_one<R>(
     }
 }
 
-/// The larger one of the known drift and that of one more shot, which is NaN if no waves were run backwards.
+/// The larger of the known drift and that of one more shot, which is NaN if no waves were run backwards.
 fn larger(known: Option<f64>, drift: f64) -> Option<f64> {
     match drift.is_nan() {
         true => known,
@@ -193,7 +193,8 @@ mod tests {
         assert_eq!(of(&[f64::NAN]), None);
     }
 
-    /// No more stations work than there are shots, and all make as many at a time as the one with the least room.
+    /// No more stations work than there are shots, and all compute as many at a time as the one with the
+    /// least memory.
     #[test]
     fn stations_share_the_shots_of_a_rank_evenly() {
         let of = |rooms: &[usize], own: usize| {
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(of(&[4], 0), (0, 1, false));
     }
 
-    /// All ranks make a shot that they share, and only rank 0 takes it, in the order of the shots.
+    /// All ranks compute a shot that they share, and only rank 0 takes it, in the order of the shots.
     #[test]
     fn shots_that_ranks_share_are_taken_once() {
         let all = answers(&["a", "b"], |world| {

@@ -1,4 +1,4 @@
-//! Groups of GPUs, or of threads, each of which runs shots of its own.
+//! Groups of GPUs, or of threads, each of which runs whole shots.
 
 use super::{Machine, Offer, Pieces, all_or_none, device, first, found_gpus, named, threads};
 use crate::modelling::world::{Places, World};
@@ -7,12 +7,13 @@ use kernels::device::accelerator::Properties;
 use kernels::device::cpu::Cpu;
 use rsf_io::Job;
 
-/// Most cells of a grid, frame included, on which linearised shots run side by side on one thread each: for six shots
-/// of 6,800 cells on two threads that took 0.55 s instead of 1.05 s, and 0.91 s on a single thread.
+/// The largest number of cells of a grid, frame included, on which linearised shots run side by side on one
+/// thread each. For six shots of 6,800 cells on two threads this took 0.55 s instead of 1.05 s, and 0.91 s on
+/// a single thread.
 const SMALL: usize = 200_000;
 
-/// Runs `work` on all items at the same time, on a thread each; returns the results in the order of the items, or the
-/// first error in that order.
+/// Runs `work` on all items at the same time, each on its own thread; returns the results in the order of the
+/// items, or the first error in that order.
 ///
 /// # Errors
 /// Those of `work`. A panic of `work` is passed on.
@@ -38,8 +39,9 @@ pub fn at_the_same_time<T: Send, R: Send>(
 }
 
 impl Machine {
-    /// The groups of this rank, each of which computes whole shots without the others: what `groups=`, `gpu=` and `ngpu=` ask for; where
-    /// shots take one GPU each without `ngpu=`, `single` has the number of shots and the cells of their grid. All ranks call it.
+    /// The groups of this rank that `groups=`, `gpu=` and `ngpu=` request; each of them computes whole shots
+    /// without the others. If shots take one GPU each without `ngpu=`, `single` has the number of shots and
+    /// the number of cells of their grid. All ranks call it.
     pub fn groups(
         job: &Job,
         pieces: Pieces<'_>,
@@ -47,7 +49,7 @@ impl Machine {
         world: &World,
     ) -> anyhow::Result<Vec<Self>> {
         let places = world.of_host()?;
-        // Shots of a small grid that threads can divide among themselves.
+        // The number of shots of a small grid that threads can divide among themselves.
         let shared = match single {
             Some([shots, cells]) if cells <= SMALL => shots.div_ceil(world.ranks().size()),
             _ => 1,
@@ -84,7 +86,8 @@ fn asked(job: &Job) -> anyhow::Result<Option<usize>> {
     Ok(job.int_opt("groups")?.map(usize::try_from).transpose()?)
 }
 
-/// The devices of each group of this rank: `each` GPUs if that is asked for; without GPUs those of [`of_processors`].
+/// The devices of each group of this rank: `each` GPUs if that is requested; without GPUs those of
+/// [`of_processors`].
 fn offers(
     job: &Job,
     device: &str,
@@ -107,7 +110,8 @@ fn offers(
             let (groups, each) = (groups.unwrap_or(1), each.unwrap_or(1));
             ensure!(
                 groups == 1 || asked.is_some() || groups * each <= found.len(),
-                "groups={groups} of ngpu={each} GPUs each take {}, but there {} {}: ask for fewer groups, or let them share the CPU (device=cpu)",
+                "groups={groups} of ngpu={each} GPUs each take {}, but there {} {}: give fewer groups, or \
+                let them share the CPU (device=cpu)",
                 groups * each,
                 if found.len() == 1 { "is" } else { "are" },
                 found.len()
@@ -125,15 +129,17 @@ fn offers(
     parts.collect()
 }
 
-/// Number of shots that each of `gpus` GPUs runs at the same time for `groups=`, the same on all of them.
+/// The number of shots that each of `gpus` GPUs runs at the same time for `groups=`; it is the same on all of
+/// them.
 fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::Result<Option<usize>> {
     match (groups, each.unwrap_or(1)) {
-        // One at a time, even if more would fit.
+        // Each GPU runs one shot at a time, even if more would fit.
         (Some(groups), 1) if groups <= gpus => Ok(Some(1)),
         (Some(groups), 1) => {
             ensure!(
                 groups.is_multiple_of(gpus),
-                "groups={groups} cannot be shared out among {gpus} GPUs: ask for a multiple of {gpus}, so that each runs as many shots at a time"
+                "groups={groups} cannot be divided evenly among {gpus} GPUs: give a multiple of {gpus}, so \
+                that each runs the same number of shots at a time"
             );
             Ok(Some(groups / gpus))
         }
@@ -141,8 +147,8 @@ fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::R
     }
 }
 
-/// Groups that share the threads, with `slabs` slabs each: as many as are asked for, else one for each of `shared`
-/// shots as far as there are threads.
+/// Groups that share the threads, with `slabs` slabs each: as many as are requested, else one for each of
+/// `shared` shots, but at most one per thread.
 fn of_processors(job: &Job, [slabs, shared]: [usize; 2], places: Places) -> anyhow::Result<Vec<Offer>> {
     let groups = match asked(job)? {
         Some(groups) => groups,
@@ -152,7 +158,8 @@ fn of_processors(job: &Job, [slabs, shared]: [usize; 2], places: Places) -> anyh
     (0..groups).map(offer).collect()
 }
 
-/// Number of GPUs of each group on a rank with `gpus` GPUs, if `groups` groups or `each` GPUs a group are asked for.
+/// The number of GPUs of each group on a rank with `gpus` GPUs, if `groups` groups or `each` GPUs per group
+/// are requested.
 fn group_size(gpus: usize, groups: Option<usize>, each: Option<usize>) -> anyhow::Result<usize> {
     let words = |n: usize| match n {
         1 => "1 GPU".to_string(),
@@ -160,7 +167,8 @@ fn group_size(gpus: usize, groups: Option<usize>, each: Option<usize>) -> anyhow
     };
     match (groups, each) {
         (Some(groups), Some(each)) if groups * each != gpus => bail!(
-            "gpu= names {} for a rank, but groups={groups} of ngpu={each} take {}: name as many, or leave out groups= or ngpu=",
+            "gpu= names {} for a rank, but groups={groups} of ngpu={each} take {}: name that number, or \
+            leave out groups= or ngpu=",
             words(gpus),
             words(groups * each)
         ),
@@ -212,8 +220,8 @@ mod tests {
         assert!(said.contains("a multiple of 2"), "{said}");
     }
 
-    /// Answers come in the order of the items, whichever ends first, and so does the first of several errors,
-    /// after all threads are joined.
+    /// Results come in the order of the items, whichever ends first. Of several errors the first in that
+    /// order is returned, after all threads are joined.
     #[test]
     fn things_at_the_same_time_keep_their_order() {
         use std::sync::atomic::{AtomicUsize, Ordering};

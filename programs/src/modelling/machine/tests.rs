@@ -6,7 +6,7 @@ use crate::modelling::world::members::answers;
 fn every_subdomain_has_an_element() {
     assert_eq!(shared_out(3, &[1.0, 50.0, 1.0]).unwrap(), [0..1, 1..2, 2..3]);
     assert_eq!(shared_out(8, &[3.0, 1.0]).unwrap(), [0..6, 6..8]);
-    // Shares are 10/3: the remainder of one is carried over to the next, and none is left after the last.
+    // Each share is 10/3: its remainder is carried over to the next, and none is left after the last.
     assert_eq!(shared_out(10, &[1.0; 3]).unwrap(), [0..3, 3..7, 7..10]);
     assert_eq!(shared_out(1, &[0.1]).unwrap().first(), Some(&(0..1)));
     let said = shared_out(2, &[1.0; 3]).unwrap_err().to_string();
@@ -81,7 +81,7 @@ fn parts_of_ranks_lie_behind_each_other() {
     }
 }
 
-/// Slabs are counted so, too; their planes are printed with their numbers over all ranks.
+/// Slabs are also counted over all ranks, and their planes are printed with those numbers.
 #[test]
 fn slabs_of_ranks_lie_behind_each_other() {
     let padded = Padded::new(&Grid::new_2d([30, 80], [0.0; 2], [1.0; 2]), 10);
@@ -202,7 +202,7 @@ fn devices_are_told_in_words() {
         ),
     ] {
         let gpus = names.iter().enumerate().map(|(k, name)| gpu(4 + k, name));
-        // Unlike GPUs are timed only if there are several ranks.
+        // GPUs of different kinds are timed only if there are several ranks.
         let machine = machine(on_gpus(gpus.collect()));
         assert_eq!(machine.describe(class), wanted);
         assert_eq!((machine.gpus(), machine.has_gpus()), (names.len(), true));
@@ -219,7 +219,7 @@ fn devices_are_told_in_words() {
     );
 }
 
-/// GPUs are taken in the order of the list; several ranks of a host get equally many of it.
+/// GPUs are taken in the order of the list; several ranks of a host get the same number of GPUs.
 #[test]
 fn gpus_are_taken_by_their_numbers() {
     let found: Vec<_> = (0..6).map(|number| gpu(number, "H200")).collect();

@@ -1,13 +1,13 @@
-//! The checksum of a model that is read only for this.
+//! The checksum of a model that is read only for this purpose.
 
 use super::{Planes, Source, Volumes};
 use crate::modelling::checksum::Checksum;
 
-/// Numbers that are read together.
+/// The number of values that are read together.
 const BLOCK: usize = 1 << 20;
 
 impl Volumes {
-    /// A checksum of all its numbers, which are read once.
+    /// A checksum of all numbers of the model, which are read once.
     pub fn checksum(&self) -> anyhow::Result<u64> {
         let mut all = match &self.planes {
             Planes::Stiffness(file, _) => vec![file],

@@ -9,14 +9,14 @@ const LABELS: [&[&str]; 3] = [
     &["y", "crossline"],
 ];
 
-/// A hint for two files of which one has its first two axes exchanged.
+/// A hint for two files if the first two axes of one of them are exchanged.
 pub fn swapped(first: &Input, other: &Input) -> Option<&'static str> {
     let [a, b] = [first, other].map(|file| [1, 2].map(|i| file.axis(i).n));
     (a[0] != a[1] && a == [b[1], b[0]])
-        .then_some("; sftransp exchanges the first two axes of a file, and z comes first")
+        .then_some("; z must be the first axis, and sftransp exchanges the first two axes of a file")
 }
 
-/// Warns of the first of these files whose labels say that its axes stand in an order other than z, x and y.
+/// Warns of the first of these files whose labels say that its axes are in an order other than z, x and y.
 pub fn tell(job: &Job, files: &[&Input], ndim: usize) {
     let label = |file: &Input, number: usize| file.axis(number).label.unwrap_or_default();
     let axis_of = |label: &str| {
@@ -40,7 +40,8 @@ pub fn tell(job: &Job, files: &[&Input], ndim: usize) {
             };
             let wanted = ["z", "x", "y"].map(String::from);
             job.warn(&format!(
-                "{} has {}, but its axes are taken as {}, z downwards: sftransp turns the model; if the labels are wrong, sfput {} sets them",
+                "{} has {}, but its axes are taken as {}, z downwards: sftransp transposes the model; if the \
+                labels are wrong, sfput {} sets them",
                 file.name(),
                 numbered(&labels),
                 wanted[..ndim].join(", "),

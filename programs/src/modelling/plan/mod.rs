@@ -13,19 +13,20 @@ use kernels::stability::{BadCell, Band, Extremes, Findings, points_per_wavelengt
 use rsf_io::Job;
 pub use rsf_io::memory::{free as free_memory, gigabytes};
 
-/// Ratio of neighbouring densities above which the stability limit of single cells may be too large.
+/// The ratio of neighbouring densities above which the stability limit of single cells may be too large.
 const JUMP: f32 = 1.2;
-/// Share of that limit that is safe for ratios up to [`SAFE_TO`] at the fastest cells; above, the safe share falls with
-/// the root of the ratio.
+/// The share of that limit that is safe for ratios up to [`SAFE_TO`] at the fastest cells; for larger ratios
+/// the safe share falls with the root of the ratio.
 const SAFE: f64 = 0.8;
 const SAFE_TO: f64 = 4.0;
 
-/// Points per shortest wavelength above which units are doubtful, as those of axes in km with speeds in m/s.
+/// The number of points per shortest wavelength above which the units are doubtful, as for axes in km with
+/// speeds in m/s.
 const FINE: f64 = 500.0;
-/// A step this many times above its limit has probably another unit.
+/// A step that exceeds its limit by this factor is probably in another unit.
 const HOPELESS: f64 = 50.0;
 
-/// The findings about the model and the sources.
+/// Findings about the model and the sources.
 pub struct Report {
     /// Speeds, stability limit and class of the model.
     pub extremes: Extremes,
@@ -35,11 +36,11 @@ pub struct Report {
     pub band: Band,
     /// Points per shortest wavelength.
     pub points: f64,
-    /// Why the run will be refused; its plan ends with this.
+    /// The reason why the run will be refused, with which its plan ends.
     pub refused: Option<String>,
 }
 
-/// Ends a complete plan: with an error if there is a reason why the run will be refused.
+/// Ends a complete plan, with an error if the run will be refused.
 pub fn end(refused: Option<&String>) -> anyhow::Result<()> {
     refused.map_or(Ok(()), |refused| bail!("{refused}"))
 }
@@ -50,11 +51,11 @@ pub struct Judged {
     pub extremes: Extremes,
     /// Points per shortest wavelength.
     pub points: f64,
-    /// Why the run will be refused, which `plan=y` says after memory and time.
+    /// The reason why the run will be refused, which `plan=y` prints after memory and time.
     pub refused: Option<String>,
 }
 
-/// The frequencies of the sources, in the unit of one over the time step's.
+/// The frequencies of the sources in words; `unit` is the inverse of the unit of the time step.
 pub fn band_words(band: Band, unit: &str) -> String {
     let Band { peak, max } = band;
     match (max > 0.0, peak > 0.0) {
@@ -72,11 +73,11 @@ pub struct Asked<'a> {
     pub padded: &'a Padded,
     /// Time step.
     pub dt: f32,
-    /// The largest stable step as a share of the displacement scheme's.
+    /// The largest stable step as a share of that of the displacement scheme.
     pub share: f64,
-    /// Whether `share` holds at jumps of density, too.
+    /// Whether `share` also holds at jumps of density.
     pub holds_at_jumps: bool,
-    /// How to make the step smaller, worded for [`kernels::Error::Unstable`].
+    /// The way to make the step smaller, worded for [`kernels::Error::Unstable`].
     pub cure: &'static str,
     /// Band of the sources, and how they begin.
     pub timing: Timing,
@@ -88,7 +89,7 @@ pub struct Asked<'a> {
     pub files: String,
 }
 
-/// A number rounded down to tenths, or to one digit where it is small.
+/// A number rounded down to tenths or, if it is small, rounded to one digit.
 fn floored(x: f64) -> String {
     match x {
         0.1.. => format!("{:.1}", (10.0 * x).floor() / 10.0),
@@ -96,8 +97,8 @@ fn floored(x: f64) -> String {
     }
 }
 
-/// Checks the findings about the model. Refuses a medium that no run can use, and an unstable time step
-/// unless `plan=y`, which refuses it at its end.
+/// Checks the findings about the model. Refuses a medium that no run can use, and an unstable time step; a
+/// plan (`plan=y`) refuses the latter only at its end.
 pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> anyhow::Result<Judged> {
     let padded = asked.padded;
     let Findings {
@@ -129,7 +130,7 @@ pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> 
     if points < asked.coarse {
         job.warn(&asked.timing.jump().unwrap_or_else(|| format!(
             "only {} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
-            // Not rounded up to the number that they are fewer than.
+            // The number is rounded down, so that it does not reach the bound.
             floored(points), extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.timing.band.max, asked.coarse
         )));
     }
@@ -168,10 +169,10 @@ fn unstable(job: &Job, asked: &Asked<'_>, extremes: &Extremes) -> anyhow::Result
     }
 }
 
-/// A question about units, to be appended to the message about a step far above its limit.
+/// A reminder of the units, which is appended to the message about a step far above its limit.
 pub fn of_step(dt: f64, limit: f64) -> &'static str {
     match dt > HOPELESS * limit {
-        true => ". dt= is in s, coordinates in m and speeds in m/s: are they?",
+        true => ". Check the units: dt= must be in s, coordinates in m and speeds in m/s",
         false => "",
     }
 }
@@ -186,12 +187,13 @@ pub fn up(x: f64, digits: i32) -> f64 {
 fn fine(job: &Job, points: f64) {
     if points > FINE && points.is_finite() {
         job.warn(&format!(
-            "the shortest wavelength has {points:.0} points: are the axes of the model in m, and frequencies in Hz? A grid so fine costs much time and gains nothing"
+            "the shortest wavelength has {points:.0} points: check that the axes of the model are in m and \
+            frequencies in Hz. Such a fine grid takes much time and gains nothing"
         ));
     }
 }
 
-/// The file of a parameter as it was given.
+/// The file of a parameter, as it was given.
 pub fn named(job: &Job, key: &str) -> String {
     job.text(key).ok().flatten().unwrap_or_else(|| key.into())
 }
@@ -216,7 +218,7 @@ pub fn grid_lines(job: &Job, p: &Padded) {
     }
 }
 
-/// `wave speeds 1.6000 to 3.0000, 12 fluid cells`
+/// The wave speeds in words, as in `wave speeds 1.6000 to 3.0000, 12 fluid cells`.
 pub fn speed_words(e: &Extremes) -> String {
     let fluids = match e.fluids {
         0 => String::new(),
@@ -225,8 +227,9 @@ pub fn speed_words(e: &Extremes) -> String {
     format!("wave speeds {:.4} to {:.4}{fluids}", e.slowest, e.fastest)
 }
 
-/// Refuses a run that the memory of a host does not hold, all ranks there together; with `plan=y` that is a warning, and so is
-/// a run that may need the second number and surely needs the first. `fits` says what a share of the memory holds. All
+/// Refuses a run for which a host has too little memory for all of its ranks together; with `plan=y` this is
+/// a warning. It is also a warning if only the second number, which the run may need, exceeds the memory, and
+/// not the first, which it needs in any case. `fits` describes what would fit into a share of the memory. All
 /// ranks call it, and rank 0 prints.
 pub fn check_host(
     job: &Job,
@@ -246,7 +249,10 @@ pub fn check_host(
             true => ("this run needs".into(), fits(free / most)),
             false => (
                 format!("{} on {host} together need", counted(ranks, "rank")),
-                format!("{} on as many hosts, or take more hosts", fits(free / most)),
+                format!(
+                    "{} on the same number of hosts, or use more hosts",
+                    fits(free / most)
+                ),
             ),
         };
         let words = |needed: f64| {
@@ -270,9 +276,10 @@ pub fn check_host(
     Ok(())
 }
 
-/// `a grid of 650 x 650 x 650 points fits`: the model whose padded grid has this share of the cells of `p`, or less.
+/// Words such as `a model of 650 x 650 x 650 points (z, x, y) with the same frame fits`, for a model whose
+/// padded grid has at most this share of the cells of `p`.
 pub fn smaller_grid(p: &Padded, share: f64) -> String {
-    // A little less, because some memory does not shrink with the grid.
+    // The factor is a little smaller, because some memory does not shrink with the grid.
     let factor = 0.98 * share.powf(1.0 / p.ndim() as f64);
     let lengths = (0..p.ndim()).map(|axis| {
         let frame = (p.n[axis] - p.model.n[axis]) as f64;
@@ -300,7 +307,7 @@ pub fn print_memory(job: &Job, p: &Padded, whose: &str, bytes: usize) {
     ));
 }
 
-/// A number of seconds in words; from five minutes on in minutes, hours or days, too.
+/// A number of seconds in words; from five minutes on also in minutes, hours or days.
 pub fn span(seconds: f64) -> String {
     let (unit, name) = match seconds {
         ..300.0 => return format!("{seconds:.1} s"),
@@ -342,7 +349,7 @@ mod tests {
         }
     }
 
-    /// What is advised is enough, and rounding never makes too little look like enough.
+    /// Advised numbers are sufficient, and rounding never makes insufficient ones look sufficient.
     #[test]
     fn numbers_are_rounded_to_the_safe_side() {
         for (x, digits, wanted) in [
@@ -364,15 +371,16 @@ mod tests {
     }
 
     /// A step at its limit has the right unit, however long it is; beyond fifty times the limit the message
-    /// asks about the unit.
+    /// asks to check the units.
     #[test]
     fn hopeless_steps_are_asked_for_their_unit() {
         assert_eq!(of_step(50.0, 1.0), "");
-        assert!(of_step(50.1, 1.0).starts_with(". dt= is in s"));
+        assert!(of_step(50.1, 1.0).starts_with(". Check the units: dt= must be in s"));
         assert_eq!(of_step(1.0, 50.0), "");
     }
 
-    /// A quarter of the cells is half of each side in 2-D, an eighth in 3-D; a fiftieth less is left for the rest, and the frame stays.
+    /// In 2-D a quarter of the cells has sides of half the length, and in 3-D an eighth. The sides are a
+    /// fiftieth shorter to leave memory for the rest, and the frame stays.
     #[test]
     fn smaller_grids_have_that_share_of_the_cells() {
         let plane = Padded::new(&Grid::new_2d([100, 200], [0.0; 2], [1.0; 2]), 20);
@@ -381,7 +389,7 @@ mod tests {
             "a model of 28 x 77 points (z, x) with the same frame fits"
         );
         let volume = Padded::new(&Grid::new_3d([100, 200, 300], [0.0; 3], [1.0; 3]), 10);
-        // 0.49 times 120, 220 and 320, less 20.
+        // These numbers are 0.49 times 120, 220 and 320, less 20.
         assert_eq!(
             smaller_grid(&volume, 0.125),
             "a model of 38 x 87 x 136 points (z, x, y) with the same frame fits"

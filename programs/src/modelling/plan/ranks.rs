@@ -9,7 +9,7 @@ use rsf_io::Job;
 pub struct All {
     /// A line for each slab, in the order of the planes.
     pub lines: Vec<String>,
-    /// Seconds that the slowest rank computes in a step.
+    /// The seconds that the slowest rank needs to compute a step.
     pub step: f64,
 }
 
@@ -54,16 +54,15 @@ fn together(hosts: &[Vec<u8>], all: &[Vec<u8>]) -> All {
     All { lines: told, step }
 }
 
-/// Times a few exchanges from host to host, of `pieces` pieces of `bytes` bytes in each stage of a step, and prints the
-/// time.
-/// All ranks call it.
+/// Times a few exchanges from host to host, with `pieces` pieces of `bytes` bytes in each stage of a step,
+/// and prints the time. All ranks call it.
 pub fn exchange(job: &Job, pieces: &[usize], bytes: usize, world: &World) -> anyhow::Result<()> {
     let seconds = longest(pieces, bytes, world)?;
     job.say(&format!("{} (timed now)", exchange_words(pieces, bytes, seconds)));
     Ok(())
 }
 
-/// Seconds of the exchanges of a step on the slowest rank.
+/// The seconds that the exchanges of a step take on the slowest rank.
 fn longest(pieces: &[usize], bytes: usize, world: &World) -> anyhow::Result<f64> {
     let stages = pieces.iter().map(|&count| trial(world.ranks(), bytes, count));
     let seconds = stages.sum::<Result<f64, kernels::Error>>();

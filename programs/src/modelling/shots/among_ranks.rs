@@ -1,4 +1,4 @@
-//! Shots that ranks on several hosts make, and what of them travels to rank 0.
+//! Shots that ranks on several hosts compute, and the messages that they send to rank 0.
 
 use super::sum::{most_nodes, nodes_of_ranks};
 use super::{Outcome, ShotResult, Worker, Workers, in_order, of_rank, plan, summed};
@@ -68,8 +68,8 @@ fn shots_of_ranks_come_in_their_order() {
     assert_eq!(own, [vec![3, 7, 11], vec![4, 9], vec![6, 10]]);
 }
 
-/// A long shot travels in pieces of a fixed size and a remainder, after a message with their number; its rank
-/// waits until all of it has left.
+/// A long shot is sent in pieces of a fixed size and a remainder, after a message with their number; its rank
+/// waits until all of it is sent.
 #[test]
 fn long_shots_travel_in_pieces_and_are_waited_for() {
     let numbers = 2 * PIECE / 4 + 3;
@@ -99,7 +99,7 @@ fn long_shots_travel_in_pieces_and_are_waited_for() {
         (number, len, 0, made.own, made.words)
     };
     assert_eq!(met.answers[0], [of(0, 1), of(1, numbers), of(2, 0), of(4, 0)]);
-    // A byte, three lengths, two words and one number of its own come first.
+    // A byte, three lengths, two words and one number that belongs only to this shot come first.
     let head = Some(1 + 8 * (3 + 2) + 4);
     let wanted = [head, Some(PIECE), Some(PIECE), Some(12), None, head, None];
     assert_eq!(met.sent, [vec![], wanted.to_vec()]);
@@ -128,7 +128,8 @@ fn a_signal_on_another_rank_ends_the_shots() {
     assert_eq!(all[1], (vec![], Ok(())));
 }
 
-/// Ranks take the largest nodes of the tree with which no rank has more shots than it would have of single ones.
+/// Ranks take the largest nodes of the tree for which no rank has more shots than it would have with single
+/// shots.
 #[test]
 fn nodes_are_as_large_as_the_ranks_allow() {
     let lens = |hosts: &[&str], shots: Range<usize>, most: usize| {
@@ -144,15 +145,16 @@ fn nodes_are_as_large_as_the_ranks_allow() {
         first.iter().map(Range::len).collect::<Vec<_>>()
     };
     let two = ["a", "b"];
-    // Eight for each of two ranks are two nodes; no rank sends more than eight shots in one sum.
+    // Sixteen shots of two ranks are two nodes of eight; no rank sends more than eight shots in one sum.
     assert_eq!(lens(&two, 0..16, 64), [8, 8]);
     assert_eq!(lens(&two, 0..32, 64), [8, 8, 8, 8]);
     assert_eq!(lens(&two, 0..16, 4), [4, 4, 4, 4]);
-    // With nodes of four rank 0 has five shots, as with single ones; with those of eight it would have eight.
+    // With nodes of four shots rank 0 has five shots, as with single ones; with nodes of eight it would have
+    // eight.
     assert_eq!(lens(&two, 0..9, 8), [4, 4, 1]);
     assert_eq!(lens(&two, 0..6, 8), [1; 6]);
     assert_eq!(lens(&["a", "b", "c"], 0..7, 8), [2, 2, 2, 1]);
-    // After a state the first node is as small as the tree has it there.
+    // After a state the first node is as small as the tree requires at this place.
     assert_eq!(lens(&two, 3..8, 8), [1, 2, 2]);
     assert_eq!(lens(&two, 0..5, 0), [1; 5]);
     let alone = nodes_of_ranks(0..4, 8, &World::alone());
@@ -160,7 +162,8 @@ fn nodes_are_as_large_as_the_ranks_allow() {
     assert_eq!([1, 2, 3, 4, 7, 8].map(most_nodes), [1, 2, 2, 3, 3, 4]);
 }
 
-/// Sums of nodes come in the order of the nodes, with what belongs to each shot in the order of shots.
+/// Sums of nodes come in the order of the nodes, with the further results of each shot in the order of the
+/// shots.
 #[test]
 fn sums_of_ranks_have_all_of_their_shots() {
     let nodes = [0..2, 2..4, 4..5];
@@ -187,8 +190,7 @@ fn sums_of_ranks_have_all_of_their_shots() {
     assert!(all[1].is_empty());
 }
 
-/// The time is that of the rank that takes longest; each rank has groups of its own, which need not have
-/// shots.
+/// The time is that of the slowest rank; each rank has its own groups, some of which may have no shots.
 #[test]
 fn plans_of_ranks_are_those_of_the_slowest() {
     let said = |shots: (usize, usize), of: [(usize, usize, f64); 3]| {
@@ -199,7 +201,7 @@ fn plans_of_ranks_are_those_of_the_slowest() {
         assert!(all.iter().all(|other| *other == first));
         first
     };
-    // Seven shots are 3, 2 and 2: three rounds of 2 s, one of 5 s, and two of 1 s.
+    // The ranks have 3, 2 and 2 of the seven shots: three rounds of 2 s, one of 5 s, and two of 1 s.
     assert_eq!(
         said((7, 7), [(1, 1, 2.0), (2, 1, 5.0), (1, 2, 1.0)]),
         "there are 7, 5 at a time, which takes about 6.0 s"

@@ -1,4 +1,4 @@
-//! Messages with the outcome of a shot, or of the sum of several, from another rank to rank 0.
+//! Messages from other ranks to rank 0 with the outcome of a shot, or of the sum of several shots.
 
 use super::{Outcome, ShotResult};
 use crate::modelling::words::explained;
@@ -7,7 +7,7 @@ use anyhow::{bail, ensure};
 use kernels::communicator::{PIECE, Topic};
 use rsf_io::Signal;
 
-/// Sends an outcome to rank 0: a first message that describes it, and its values in further ones.
+/// Sends an outcome to rank 0: first a message that describes it, then messages with its values.
 pub fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
     let (head, values) = split(outcome, &world.name());
     world.ranks().send_to_root(Topic::Traces, head)?;
@@ -33,7 +33,7 @@ pub fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// The first message of `name`, the rank, and the values that follow.
+/// The first message of the rank `name`, and the values that follow.
 fn split(outcome: Outcome, name: &str) -> (Vec<u8>, Vec<f32>) {
     match outcome {
         Outcome::Done(ShotResult { values, own, words }) => {
@@ -51,7 +51,7 @@ fn split(outcome: Outcome, name: &str) -> (Vec<u8>, Vec<f32>) {
     }
 }
 
-/// The outcome in the first message, without the values, and how many of them follow.
+/// The outcome in the first message, without the values, and the number of values that follow.
 fn of_head(bytes: &[u8]) -> Option<(Outcome, usize)> {
     let (&kind, rest) = bytes.split_first()?;
     let outcome = match kind {

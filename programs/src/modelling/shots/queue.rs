@@ -1,4 +1,4 @@
-//! Workers on threads of their own: each takes the next shot, and the outcomes are requested in order.
+//! Workers on separate threads: each takes the next shot, and the outcomes are requested in order.
 
 use super::{Begun, Outcome, Worker, Workers, attempt, outcomes};
 use anyhow::anyhow;
@@ -8,16 +8,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// Shots that a worker may be ahead of the one that is waited for, since finished shots take memory.
+/// The number of shots by which a worker may be ahead of the one that is waited for; finished shots take
+/// memory.
 pub const AHEAD: usize = 2;
 
 /// The shots of a rank while workers compute them.
 struct Queue<'a> {
     /// Their numbers.
     shots: &'a [usize],
-    /// How far ahead of the one that is waited for a shot may be.
+    /// The number of shots by which workers may be ahead of the one that is waited for.
     ahead: usize,
-    /// Shots that a worker computes at a time.
+    /// The number of shots that a worker computes at a time.
     batch: usize,
     desk: Mutex<Desk>,
     changed: Condvar,
@@ -29,21 +30,21 @@ struct Desk {
     next: usize,
     /// The one that is waited for.
     wanted: usize,
-    /// No further shot will be requested.
+    /// Whether no further shot will be requested.
     closed: bool,
-    /// Workers that are still running.
+    /// The number of workers that are still running.
     workers: usize,
     made: BTreeMap<usize, Outcome>,
 }
 
-/// Requests all shots in their order, by the function that it is given.
+/// A function that requests all shots in their order, with the function that it is given.
 pub type HandOn<'a> = &'a mut dyn FnMut(Make<'_>) -> anyhow::Result<()>;
 
-/// Returns the outcome of the shot with this index.
+/// A function that returns the outcome of the shot with this index.
 pub type Make<'a> = &'a mut dyn FnMut(usize) -> Outcome;
 
-/// Computes these shots with the workers while `hand_on` requests them by their indices, from the first to the last; it
-/// may end early. Returns when all workers have ended.
+/// Computes these shots with the workers while `hand_on`, which may end early, requests them by their
+/// indices, from the first to the last. Returns when all workers have ended.
 pub fn side_by_side<'w>(
     shots: &[usize],
     Workers {
@@ -92,7 +93,7 @@ impl Queue<'_> {
         while let Some(now) = place {
             let places = now..self.shots.len().min(now + self.batch);
             let begun = attempt(&mut worker, &self.shots[places.clone()]);
-            // `end` lets no panic out.
+            // `end` catches all panics.
             drop(beside.take().map(ScopedJoinHandle::join));
             match begun {
                 Begun::Rest(rest) => beside = Some(scope.spawn(move || self.end(places, rest))),
@@ -152,7 +153,7 @@ impl Queue<'_> {
     }
 }
 
-/// Counts a worker out when it is dropped, also after a panic.
+/// Reduces the number of running workers when it is dropped, also after a panic.
 struct Leaving<'a>(&'a Queue<'a>);
 
 impl Drop for Leaving<'_> {
@@ -162,7 +163,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// When it is dropped, workers end after their present shots.
+/// When it is dropped, workers end after their current shots.
 struct Closing<'a>(&'a Queue<'a>);
 
 impl Drop for Closing<'_> {

@@ -1,23 +1,25 @@
-//! Sums over the shots of a survey, in the shape of a binary tree over the numbers of the shots: the bits of a sum do not depend on who
-//! adds which part of it, and a rank sends one sum of several shots to rank 0 in place of each of them.
+//! Sums over the shots of a survey, in the shape of a binary tree over the numbers of the shots: the bits of
+//! a sum do not depend on which rank adds which part of it, and a rank can send one sum of several shots to
+//! rank 0 instead of each shot.
 
 use super::{Outcome, ShotResult};
 use crate::modelling::world::World;
 use std::ops::Range;
 
-/// The most shots that a rank adds before it sends their sum.
+/// The largest number of shots that a rank adds before it sends their sum.
 const MOST: usize = 8;
 
-/// Nodes of the tree: the sum of `2^k` shots, the first of which is a multiple of `2^k`, is that of its two halves. What is left at the end of
-/// a survey is added from the last shots to the first.
+/// The nodes of the tree: the sum of `2^k` shots, the first of which is a multiple of `2^k`, is the sum of
+/// its two halves. The nodes that are left at the end of a survey are added from the last shots to the first.
 #[derive(Debug, Default)]
 pub struct TreeSum {
-    /// From the first shots to the last.
+    /// The nodes, from the first shots to the last.
     nodes: Vec<(Range<usize>, Vec<f32>)>,
 }
 
 impl TreeSum {
-    /// The sum of the first `shots` shots, of `numbers` zeros in each node, into which a saved state is loaded.
+    /// The sum of the first `shots` shots, with `numbers` zeros in each node, into which a saved state is
+    /// loaded.
     pub fn of_first(shots: usize, numbers: usize) -> Self {
         let node = |shots: Range<usize>| (shots, vec![0.0; numbers]);
         Self {
@@ -59,13 +61,13 @@ impl TreeSum {
         self.nodes.pop().map(|(_, sum)| sum).unwrap_or_default()
     }
 
-    /// The nodes: their shots, and the sum of these.
+    /// The shots of each node, and their sum.
     pub fn nodes_mut(&mut self) -> impl Iterator<Item = (&Range<usize>, &mut [f32])> {
         self.nodes.iter_mut().map(|(shots, sum)| (&*shots, &mut sum[..]))
     }
 }
 
-/// Most nodes that rank 0 holds while it adds `shots` shots.
+/// The largest number of nodes that rank 0 holds while it adds `shots` shots.
 pub fn most_nodes(shots: usize) -> usize {
     (usize::BITS - shots.leading_zeros()) as usize
 }
@@ -83,8 +85,8 @@ pub fn nodes(shots: Range<usize>, most: usize) -> Vec<Range<usize>> {
     all
 }
 
-/// Nodes of a survey among all ranks: the largest ones with which no rank has more to do than with single shots, and none larger than
-/// `most` shots.
+/// The nodes of a survey for all ranks: the largest ones with which no rank has more to do than with single
+/// shots, but none with more than `most` shots.
 pub fn nodes_of_ranks(shots: Range<usize>, most: usize, world: &World) -> Vec<Range<usize>> {
     let ranks = world.ranks().size();
     let longest = |nodes: &[Range<usize>]| {
@@ -123,7 +125,7 @@ pub(super) fn of_node(node: &Range<usize>, next: &mut dyn FnMut() -> Outcome) ->
 mod tests {
     use super::*;
 
-    /// Sums that depend on their order.
+    /// Values whose sums depend on the order of addition.
     fn values(shot: usize) -> Vec<f32> {
         let large = if shot.is_multiple_of(4) { 1e8 } else { -1e8 };
         let second = if shot.is_multiple_of(2) {
@@ -159,7 +161,7 @@ mod tests {
         for shots in [1, 2, 5, 8, 13, 16, 31] {
             let wanted = of_single(0..shots).total();
             for most in [1, 2, 3, 4, 8, 64] {
-                // A state after the first of them, then the rest.
+                // A state is saved after the first shots, then the rest is added.
                 for done in 0..shots {
                     let mut sum = of_single(0..done);
                     for node in nodes(done..shots, most) {

@@ -1,4 +1,5 @@
-//! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes read them here, too.
+//! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes use
+//! this module, too.
 
 pub mod quakes;
 mod series;
@@ -15,32 +16,35 @@ use quakes::Placed;
 use rsf_io::{Input, Job};
 use series::refined;
 
-/// Most histories whose frequency bands are determined, evenly spread over all.
+/// The largest number of histories whose frequency bands are determined; they are evenly spread over all
+/// histories.
 const LOOKED_AT: usize = 64;
 
-/// Most samples of a history that are analysed; longer histories are sampled in longer steps.
+/// The largest number of samples of a history that are analysed; longer histories are sampled in longer
+/// steps.
 const SAMPLES: f64 = 1e6;
 
-/// What the series of sources represent.
+/// The meaning of the series of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histories {
     /// Moment rates, half a step after each step, and forces; the run begins at zero.
     Rates,
-    /// Moments and forces. With `false` series= is the moment, not its rate.
+    /// Moments and forces. With `false`, series= is the moment, not its rate.
     Moments(bool),
 }
 
 /// The sources and their series, `[series][step]`.
 pub struct Sources {
-    /// Places and actions of the sources, and which series each has.
+    /// Positions and actions of the sources, and the series of each.
     pub list: Vec<Source>,
     /// Time series; sources with the same time function share one.
     pub series: Vec<Vec<f32>>,
-    /// The widest band of their whole histories: it does not depend on where the run ends.
+    /// The widest band of their whole histories, which does not depend on the end of the run.
     pub band: Band,
     /// Largest first sample of a series of samples, as a share of its largest value.
     pub begins: f64,
-    /// When the run begins, s: at zero, or where a series of moments or forces begins before it.
+    /// The time at which the run begins, s: zero, or the beginning of a series of moments or forces if that
+    /// is earlier.
     pub begin: f64,
 }
 
@@ -105,7 +109,7 @@ pub fn read_placed(
 
 /// Sources before their histories are sampled.
 struct Unsampled {
-    /// When the run begins, s.
+    /// The time at which the run begins, s.
     begin: f64,
     points: Vec<Point>,
     actions: Vec<Action>,
@@ -131,7 +135,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
         begin,
     };
     let value = |action: Action, history: &TimeFunction, t: f64| match (action, history) {
-        // A step continues after its span: its band is that of its rate.
+        // A step keeps its value after its rise, so its band is that of its rate.
         (Action::Moment(_), _) | (_, TimeFunction::Step { .. }) => history.rate(t) as f32,
         (Action::Force(_), _) => history.pulse(t) as f32,
     };
@@ -142,7 +146,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
             let mut series = Vec::new();
             if series.try_reserve_exact(nt).is_err() {
                 bail!(
-                    "nt={nt}: the samples of a source do not fit into memory; take fewer steps, or a larger dt="
+                    "nt={nt}: the samples of a source do not fit into memory; give fewer steps, or a larger dt="
                 );
             }
             match what {
@@ -192,7 +196,8 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     Ok(sources)
 }
 
-/// When a run must begin to contain all histories from their beginnings: at zero, or before it.
+/// The time at which a run must begin to contain all histories from their beginnings: zero, or an earlier
+/// time.
 fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
     let of = |k: usize| {
         let onset = onsets.map_or(0.0, |o| f64::from(o[k]).min(0.0));
@@ -203,8 +208,9 @@ fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
         .fold(0.0, f64::min)
 }
 
-/// The moment over its final one, or the force over its strength, step by step from a time of the history on. A moment
-/// is the sum of its rates in the middles of the steps, unless the history is the moment itself.
+/// The moment divided by the final moment, or the force divided by its strength, step by step from a time of
+/// the history on. A moment is the sum of its rates in the middle of the steps, unless the history is the
+/// moment itself.
 fn strengths<'a>(
     action: Action,
     history: &'a TimeFunction,
@@ -232,11 +238,11 @@ fn strengths<'a>(
     })
 }
 
-/// The largest of [`strengths`] through the whole of a history.
+/// The largest of the [`strengths`] during a whole history.
 fn largest_strength(action: Action, history: &TimeFunction, dt: f64, rate: bool) -> f32 {
     let [begin, end] = history.span();
     let steps = ((end - begin) / dt).ceil();
-    // A history without an end has no largest value that a run could reach.
+    // A history without an end has no largest value that a run can reach.
     if steps.is_nan() || steps >= SAMPLES {
         return 0.0;
     }
@@ -268,7 +274,7 @@ fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, (begin, 
             false => ("with onset= a time function begins", "onset="),
         };
         job.warn(&format!(
-            "{what} at {} s, but the run at 0: what lies before is left out; raise {raise}",
+            "{what} at {} s, but the run at 0: the earlier part is left out; increase {raise}",
             earliest as f32
         ));
     }
@@ -291,7 +297,8 @@ struct Whole {
     largest: f32,
 }
 
-/// Analyses whole histories: a run that ends in the middle of one would show a step there, which none of its waves has.
+/// Analyses whole histories. A history that the end of the run cuts off would appear to have a step there,
+/// which none of the waves has.
 fn whole(
     actions: &[Action],
     histories: &[TimeFunction],
@@ -305,7 +312,7 @@ fn whole(
     for history in histories.iter().step_by(histories.len().div_ceil(LOOKED_AT)) {
         let [begin, end] = history.span();
         let step = dt.max((end - begin) / SAMPLES);
-        // Zeros after the history make the spectrum dense enough to read off a frequency.
+        // Zeros after the history make the spectrum dense enough to determine a frequency.
         let samples = ((end - begin) / step).ceil() as usize + 1;
         let at = |k: usize| value(actions[0], history, begin + (k as f64 + 0.5) * step);
         let mut trace: Vec<f32> = (0..samples).map(at).collect();
@@ -319,7 +326,7 @@ fn whole(
     found
 }
 
-/// One action for all sources, or one each.
+/// One action for all sources, or one for each.
 fn actions(job: &mut Job, ndim: usize, count: usize) -> anyhow::Result<Vec<Action>> {
     let kind = job.choice("src")?;
     if job.has_input("mech") {
@@ -363,15 +370,25 @@ fn out_of_plane(job: &Job, actions: &[Action]) {
     if let Some((first, &Action::Moment(m))) = found.next() {
         let others = found.count();
         job.warn(&format!(
-            "the double couple {}{} moves rock across the plane x-z, too (Mxy={:.3e}, Myz={:.3e}): that part makes SH waves, which a 2-D run does not model",
-            if actions.len() == 1 { "of src=dc".into() } else { format!("of source {}", first + 1) },
-            if others > 0 { format!(" (and {others} more)") } else { String::new() },
-            m[3], m[5]
+            "the double couple {}{} also moves rock across the plane x-z (Mxy={:.3e}, Myz={:.3e}): that part \
+            generates SH waves, which a 2-D run does not model",
+            if actions.len() == 1 {
+                "of src=dc".into()
+            } else {
+                format!("of source {}", first + 1)
+            },
+            if others > 0 {
+                format!(" (and {others} more)")
+            } else {
+                String::new()
+            },
+            m[3],
+            m[5]
         ));
     }
 }
 
-/// The strengths of mech=.
+/// The actions that mech= lists.
 fn listed(job: &mut Job, kind: &str, ndim: usize, count: usize) -> anyhow::Result<Vec<Action>> {
     let mut file = job.input("mech")?;
     let (wanted, what) = match kind {
@@ -419,7 +436,7 @@ fn finite(file: &mut Input) -> anyhow::Result<Vec<f32>> {
     Ok(values)
 }
 
-/// One history for all sources, or one each; for steps of `dt` seconds.
+/// One history for all sources, or one for each, for steps of `dt` seconds.
 fn histories(job: &mut Job, count: usize, dt: f64) -> anyhow::Result<Vec<TimeFunction>> {
     if !job.has_input("series") {
         return Ok(vec![built_in(job)?]);
@@ -480,7 +497,7 @@ fn built_in(job: &Job) -> anyhow::Result<TimeFunction> {
     })
 }
 
-/// When every source begins.
+/// The time at which each source begins.
 fn onsets(job: &mut Job, count: usize) -> anyhow::Result<Option<Vec<f32>>> {
     if !job.has_input("onset") {
         return Ok(None);

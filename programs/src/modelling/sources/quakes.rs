@@ -1,4 +1,5 @@
-//! Turns earthquakes and forces of files into sources of a run, with the time functions that SPECFEM3D gives them.
+//! Converts earthquakes and forces of files to sources of a run, with the time functions that SPECFEM3D gives
+//! them.
 
 use crate::earth::{self, Quakes, SourceTime, TurnedMechanism};
 use anyhow::bail;
@@ -6,13 +7,14 @@ use kernels::grid::points::Point;
 use kernels::source::{Action, TimeFunction};
 use rsf_io::Job;
 
-/// Half duration over the spread of a Gaussian moment rate: SPECFEM3D's exp(-(1.628 t / half duration)^2).
+/// The half duration divided by the standard deviation of a Gaussian moment rate, which is SPECFEM3D's
+/// exp(-(1.628 t / half duration)^2).
 const SPREAD: f64 = 1.628 * std::f64::consts::SQRT_2;
-/// Least half duration in time steps.
+/// The least half duration in time steps.
 const LEAST: f64 = 5.0;
-/// T over the spread of the Gaussian sqrt(pi)/T exp(-(pi t/T)^2).
+/// T divided by the standard deviation of the Gaussian sqrt(pi)/T exp(-(pi t/T)^2).
 const IMPACT: f64 = std::f64::consts::PI * std::f64::consts::SQRT_2;
-/// Least time over which SPECFEM3D lets a sine grow, s.
+/// The least time over which SPECFEM3D lets a sine grow, s.
 const GROWTH: f64 = 200.0;
 
 /// Sources whose positions come from a file other than sou=, each with its moment tensor or force.
@@ -24,19 +26,20 @@ pub struct Placed {
     pub actions: Vec<Action>,
     /// Centroid time of each, s.
     pub shifts: Vec<f64>,
-    /// Histories, centred on that time, or series with times of their own; if empty, those of the command line apply.
+    /// Histories that are centred on that time, or series with their own times; if empty, those of the
+    /// command line apply.
     pub histories: Vec<TimeFunction>,
 }
 
 impl Placed {
-    /// True if histories are samples of the moments themselves, whatever rate= says of series=.
+    /// True if histories are samples of the moments themselves, regardless of rate=, which describes series=.
     pub fn has_samples(&self) -> bool {
         let is_series = |history: &TimeFunction| matches!(history, TimeFunction::Series { .. });
         self.histories.iter().any(is_series)
     }
 
-    /// The onset of each source with the history of its number, or the only one, s, so that its centroid lies at the
-    /// shift.
+    /// The onset of each source, s, such that its centroid lies at the shift. A source has the history with
+    /// its number, or the only one.
     pub fn onsets(&self, histories: &[TimeFunction]) -> Vec<f32> {
         let each = self.shifts.iter().enumerate();
         each.map(|(k, shift)| (shift - centroid(&histories[k % histories.len()])) as f32)
@@ -44,7 +47,8 @@ impl Placed {
     }
 }
 
-/// The centroid time of a moment or a force, from the beginning of the history on, s; series and sines have times of their own.
+/// The centroid time of a moment or a force after the beginning of the history, s; series and sines have
+/// their own times.
 fn centroid(history: &TimeFunction) -> f64 {
     match history {
         TimeFunction::Series { .. } | TimeFunction::Sine { .. } => 0.0,
@@ -54,8 +58,9 @@ fn centroid(history: &TimeFunction) -> f64 {
     }
 }
 
-/// Earthquakes and forces as sources. The command line may give their histories; `bells`, whose argument says that it
-/// does not, says which moments follow the Gaussian itself instead of its integral.
+/// Earthquakes and forces as sources. The command line may give their histories. `bells` selects the moments
+/// that follow the Gaussian itself instead of its integral; its argument is true if the command line does not
+/// give the histories.
 ///
 /// # Errors
 /// Files of time functions that are missing or too short, and errors of `bells`.
@@ -86,7 +91,7 @@ pub fn placed(
         },
         SourceTime::Impact(time) => TimeFunction::Gaussian { tau: time / IMPACT },
     };
-    // SPECFEM3D's Gaussian has area one; that of a force or a bell here has height one.
+    // SPECFEM3D's Gaussian has area one; that of a force or a bell has height one here.
     let height = |source_time: &SourceTime| {
         let tau = match *source_time {
             _ if !own || has_samples => return 1.0,
@@ -135,13 +140,13 @@ pub fn word(job: &Job) -> &'static str {
         .unwrap_or(earth::SOURCES[0])
 }
 
-/// The time functions in files that cmt= or force= name: a sample for every step, of the moment itself or the force, from the
-/// first step on. Empty where it names none.
+/// The time functions in files that cmt= or force= names: a sample for every step, of the moment itself or
+/// the force, from the first step on. Empty if it names none.
 fn external(job: &Job, quakes: &Quakes) -> anyhow::Result<Vec<TimeFunction>> {
     let named: Vec<&String> = quakes.histories.iter().flatten().collect();
     if !named.is_empty() && named.len() < quakes.histories.len() {
         bail!(
-            "{} of {} sources name a file of their time function: all of them must, or none",
+            "{} of {} sources name a file of their time function: either all of them must name one, or none",
             named.len(),
             quakes.histories.len()
         );

@@ -1,4 +1,4 @@
-//! Warnings, before a run, about settings that the user may not have meant.
+//! Warnings, before a run, about settings that the user may not have intended.
 
 use super::spreads::place;
 use crate::earth::SOURCES;
@@ -11,7 +11,7 @@ use kernels::methods::spectral_elements::Pml;
 use rsf_io::Job;
 use std::collections::HashSet;
 
-/// Least number of receivers that cause a warning if all of them lie in one cell.
+/// The least number of receivers that cause a warning if all of them lie in one cell.
 const ARRAY: usize = 3;
 
 /// Warns, before a mesh is set up, of parameters without effect and of materials in other units. `models` distinguishes
@@ -31,7 +31,7 @@ fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
         idle::tell(
             job,
             &["nodes", "regions", "free", "pml"],
-            "with specfem=, whose folder says it",
+            "with specfem=, whose folder contains it",
         );
     }
     if !SOURCES.iter().chain(&["stations"]).any(|word| job.given(word)) {
@@ -50,7 +50,7 @@ fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Warns of such parameters of snapshots and maps.
+/// Warns of parameters of snapshots and maps that have no effect.
 fn idle_of_films(job: &Job) -> anyhow::Result<()> {
     let has_map = ["pgv", "pgd", "pga"].iter().any(|word| job.given(word));
     if !job.flag("snap")? {
@@ -65,7 +65,7 @@ fn idle_of_films(job: &Job) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Warns of such parameters of the grid of derivatives.
+/// Warns of parameters of the grid of derivatives that have no effect.
 fn idle_of_grids(job: &Job) -> anyhow::Result<()> {
     if job.choice("on")? != "grid" {
         let words = ["nqz", "oqz", "dqz", "nqx", "oqx", "dqx", "nqy", "oqy", "dqy"];
@@ -74,7 +74,7 @@ fn idle_of_grids(job: &Job) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Warns of materials that look like those of other units, where no grid replaces them.
+/// Warns of materials that seem to be in other units, if no grid replaces them.
 fn materials(job: &Job, raw: &RawMesh) {
     let stays = |words: &[&str]| !words.iter().any(|word| job.given(word));
     let regions: Vec<[f64; 2]> = raw.materials.iter().map(|m| [m.vp, m.density]).collect();
@@ -85,7 +85,7 @@ fn materials(job: &Job, raw: &RawMesh) {
     );
 }
 
-/// Warns of a grid whose values look like those of other units.
+/// Warns of a grid whose values seem to be in other units.
 pub fn grid(job: &Job, word: &str, values: &[f32]) {
     let among = values.iter().copied().map(f64::from);
     match word {
@@ -121,7 +121,7 @@ pub fn received<const D: usize>(
     places
 }
 
-/// Whose places are judged.
+/// The kind of places that are judged.
 #[derive(Clone, Copy)]
 pub enum Whose {
     /// Those of receivers.
@@ -131,7 +131,7 @@ pub enum Whose {
 }
 
 impl Whose {
-    /// So many of them, with their verb.
+    /// The number of places with its noun and verb, as in `3 receivers are`.
     fn are(self, count: usize) -> String {
         match (self, count) {
             (Self::Receivers, 1) => "1 receiver is".to_string(),
@@ -160,14 +160,16 @@ pub fn beside_sources<const D: usize>(
     }
     if let Some(first) = beside.first() {
         job.warn(&format!(
-            "{} in elements that hold a source (the first is {}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
+            "{} in elements that hold a source (the first is {}): records anywhere in such an element are \
+            wrong by 5 to 40 %, with any degree; with smaller elements around the source, correct records \
+            are possible closer to it",
             whose.are(beside.len()),
             number_of(*first, shots.len())
         ));
     }
 }
 
-/// `number 3`, or of several shots `number 3 of shot 2`.
+/// The number of a place, as in `number 3` or, if there are several shots, `number 3 of shot 2`.
 fn number_of((shot, number): (usize, usize), shots: usize) -> String {
     match shots {
         1 => format!("number {}", number + 1),
@@ -175,7 +177,8 @@ fn number_of((shot, number): (usize, usize), shots: usize) -> String {
     }
 }
 
-/// Warns of receivers, or points of a map, in perfectly matched layers, whose waves are damped; of the first shot that has some.
+/// Warns of receivers, or points of a map, in perfectly matched layers, where waves are damped, for the first
+/// shot that has some.
 pub fn in_layers<const D: usize>(
     job: &Job,
     pml: Option<&Pml<D>>,
@@ -200,7 +203,7 @@ pub fn in_layers<const D: usize>(
     }
 }
 
-/// The sides of the box around places.
+/// The lengths of the sides of the box around places.
 pub fn sides<const D: usize>(places: &[[f64; D]]) -> [f64; D] {
     std::array::from_fn(|c| {
         let low = places.iter().map(|x| x[c]).fold(f64::INFINITY, f64::min);

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Engine<const D: usize> {
     machine: Machine<D>,
     fibre: Option<Fibre>,
-    /// The map of the largest values, as it is so far.
+    /// The map of the largest values so far.
     peaks: Option<(Peaks, Growing)>,
 }
 
@@ -58,7 +58,8 @@ impl<const D: usize> Engine<D> {
     }
 }
 
-/// Makes the engine of the first shot, and turns it to each further one, which keeps all but sources, receivers and fields.
+/// Makes the engine of the first shot, and sets it to each further one, which changes only sources, receivers
+/// and fields.
 pub fn again<const D: usize>(
     run: &Run<D>,
     on: Resources<'_>,
@@ -142,7 +143,7 @@ impl<const D: usize> shot::Engine for Engine<D> {
     }
 
     fn map(&self, _: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
-        // Records are gathered where the map is written.
+        // Records are gathered on the rank that writes the map.
         let map = self.peaks.as_ref().map(|(_, map)| locked(map).clone());
         Ok(map.unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! Fibres in a mesh: the receivers that their strain is derived from.
+//! Fibres in a mesh: the receivers from which their strain is derived.
 
 use crate::modelling::fibre::Fibre;
 use crate::modelling::quantity::{What, of_data};
@@ -19,8 +19,8 @@ pub fn asked<const D: usize>(
     Ok(None)
 }
 
-/// Reads along= and gauge=, and replaces the receivers of `shot`, which stand for the channels, by those that the
-/// method records: the ends of their gauges, or the places of the strain.
+/// Reads along= and gauge=, and replaces the receivers of `shot`, which are the channels, with those that the
+/// method records: the ends of the gauges, or the places of the strain.
 fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Fibre> {
     let fibre = Fibre::read(job, D, shot.receivers.len())?;
     if fibre.gauge <= 0.0 {
@@ -33,7 +33,7 @@ fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> an
     Ok(fibre)
 }
 
-/// The positions that the strain of channels at these positions is derived from.
+/// The positions from which the strain of channels at these positions is derived.
 pub fn places<const D: usize>(fibre: &Fibre, channels: Vec<[f64; D]>) -> Vec<[f64; D]> {
     if fibre.gauge <= 0.0 {
         return channels;
@@ -49,7 +49,7 @@ pub fn places<const D: usize>(fibre: &Fibre, channels: Vec<[f64; D]>) -> Vec<[f6
     ends
 }
 
-/// Refuses ends of gauges outside of the mesh.
+/// Refuses ends of gauges outside the mesh.
 pub fn check<const D: usize>(locator: &Locator<'_, D>, ends: &[[f64; D]]) -> Result<(), kernels::Error> {
     let mut ends = ends.iter().enumerate();
     ends.try_for_each(|(k, end)| {

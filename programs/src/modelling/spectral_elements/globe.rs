@@ -20,23 +20,23 @@ pub struct Places<const D: usize> {
     pub centres: Vec<[f64; D]>,
     /// The positions of the receivers of stations=, m.
     pub sites: Option<Vec<[f64; D]>>,
-    /// Directions up, north and east at each of these.
+    /// Directions up, north and east at each of these receivers.
     pub frames: Vec<Frame>,
-    /// Network and name of each.
+    /// Network and name of each receiver.
     pub codes: Vec<String>,
 }
 
 impl<const D: usize> Places<D> {
-    /// True if the sources have samples of the moments themselves, whatever rate= says.
+    /// True if the sources have samples of the moments themselves, regardless of rate=.
     pub fn have_samples(&self) -> bool {
         self.quakes.as_ref().is_some_and(Placed::has_samples)
     }
 }
 
-/// Reads cmt=, force= and stations=, which 3-D programs have.
+/// Reads cmt=, force=, quakeml= and stations=, which 3-D programs have.
 ///
 /// # Errors
-/// A file that cannot be read, or a place outside of the mesh.
+/// A file that cannot be read, or a place outside the mesh.
 pub fn places<const D: usize>(
     job: &Job,
     raw: &RawMesh,
@@ -105,7 +105,7 @@ fn within<const D: usize>(
     Ok(placed.map(|x| std::array::from_fn(|c| x[c])))
 }
 
-/// z of the top of a mesh; outside of it, that at the nearest place of the rectangle that the mesh spans.
+/// z of the top of a mesh; outside it, z at the nearest place of the rectangle that the mesh spans.
 fn tops_beside<const D: usize>(
     mesh: &Mesh<D>,
     reach: [[f64; 2]; 2],
@@ -130,7 +130,7 @@ fn in_fluids<const D: usize>(raw: &RawMesh, mesh: &Mesh<D>, quakes: &Quakes) -> 
     quakes.points.iter().map(|x| is_fluid(x) == Some(true)).collect()
 }
 
-/// The lowest and highest coordinate of a mesh along an axis.
+/// The lowest and the highest coordinate of a mesh along an axis.
 fn reach<const D: usize>(mesh: &Mesh<D>, c: usize) -> [f64; 2] {
     let ends = [f64::INFINITY, f64::NEG_INFINITY];
     mesh.nodes()
@@ -138,12 +138,13 @@ fn reach<const D: usize>(mesh: &Mesh<D>, c: usize) -> [f64; 2] {
         .fold(ends, |[low, high], x| [low.min(x[c]), high.max(x[c])])
 }
 
-/// A point of three axes along those of a mesh.
+/// A point with three coordinates in the axes of a mesh.
 fn along<const D: usize>(point: &[f64; 3]) -> [f64; D] {
     std::array::from_fn(|c| point[c])
 }
 
-/// Which moments follow the Gaussian itself: with fluid=specfem those in fluids whose history is that of the file.
+/// For each moment, whether it follows the Gaussian itself: with fluid=specfem, moments in fluids whose
+/// history is that of the file do.
 fn bells(job: &Job, quakes: &Quakes, in_fluids: &[bool], own: bool) -> anyhow::Result<Vec<bool>> {
     let wet = |k: usize| own && in_fluids[k] && matches!(quakes.mechanisms[k], TurnedMechanism::Moment(_));
     let wet: Vec<bool> = (0..quakes.mechanisms.len()).map(wet).collect();
@@ -162,7 +163,9 @@ fn bells(job: &Job, quakes: &Quakes, in_fluids: &[bool], own: bool) -> anyhow::R
             .collect());
     }
     job.warn(&format!(
-        "{} is in a fluid: its moment grows to its value as in a solid, where SPECFEM3D lets the moment in a fluid follow a Gaussian, so that its pressure there is the derivative of this one; fluid=specfem does the same, fluid=moment keeps this one without a warning",
+        "{} is in a fluid: its moment grows to its value as in a solid, whereas in SPECFEM3D a moment in a \
+        fluid follows a Gaussian, so that the pressure is the derivative of the one here; fluid=specfem does \
+        the same, and fluid=moment keeps the growing moment without a warning",
         quakes.names[first]
     ));
     Ok(vec![false; wet.len()])
@@ -171,7 +174,7 @@ fn bells(job: &Job, quakes: &Quakes, in_fluids: &[bool], own: bool) -> anyhow::R
 /// A radial model at the points of elements.
 struct Earth {
     model: Radial,
-    /// Regions whose solids take 21 constants.
+    /// For each region, whether its solids have 21 constants.
     general: Vec<bool>,
 }
 
@@ -191,7 +194,8 @@ fn radius<const D: usize>(x: &[f64; D]) -> f64 {
     x.iter().map(|c| c * c).sum::<f64>().sqrt()
 }
 
-/// Fills the regions with the model of model=, if it is given: `radius=` or the mesh say where its surface is.
+/// Fills the regions with the model of model=, if it is given; `radius=` or the mesh gives the radius of its
+/// surface.
 pub fn fill<const D: usize>(
     job: &Job,
     raw: &RawMesh,
@@ -241,7 +245,7 @@ pub fn fill<const D: usize>(
     }
     for (medium, general) in rocks.media.iter_mut().zip(&general) {
         if *general {
-            // Of the kind of law that the points have; the constants are those of the model.
+            // The law is of the same kind as that of the points; the constants come from the model.
             medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
         }
     }

@@ -15,16 +15,16 @@ const WORDS: [&str; 5] = ["vp", "vs", "den", "qp", "qs"];
 
 /// The files of a model, and its grid.
 struct Files {
-    /// Name and axes of the first file: nodes, first node, step of z, x[, y].
+    /// Name and axes of the first file: number of nodes, first node and step of z, x[, y].
     grid: Option<(String, Vec<[f64; 3]>)>,
-    /// Grids, one for all regions or one each.
+    /// The number of grids: one for all regions or one for each.
     grids: usize,
     regions: usize,
     sum: Checksum,
 }
 
 impl Files {
-    /// Reads the numbers of a file, `planes` for each node, after checking its axes.
+    /// Reads the numbers of a file, `planes` for each node, after a check of its axes.
     fn read(
         &mut self,
         word: &str,
@@ -94,12 +94,12 @@ impl Files {
     }
 }
 
-/// Whether ccc= has a grid of constants; else it has a row for each region.
+/// Whether ccc= has a grid of constants; otherwise it has a row for each region.
 pub fn constants_on_a_grid(file: &Input, regions: usize) -> bool {
     !(file.axis(1).n == 21 && file.len() == (21 * regions) as u64)
 }
 
-/// The planes of ccc= by row and column of Voigt's matrix.
+/// The planes of ccc=, with row and column in the Voigt matrix.
 fn constants(files: &mut Files, file: Input, ndim: usize) -> anyhow::Result<Vec<([usize; 2], Vec<f32>)>> {
     let (name, planes) = (file.name(), file.axis(ndim + 1).n);
     let Some(kind) = Coefficients::of_count(ndim, planes) else {
@@ -135,7 +135,7 @@ fn quality(
     Ok(factors)
 }
 
-/// A model, if any of its parameters is given: `table` is ccc= if that is a grid. Also returns its checksum.
+/// A model, if any of its parameters is given, and its checksum. `table` is ccc= if that is a grid.
 pub fn read<const D: usize>(
     job: &mut Job,
     mesh: (&Mesh<D>, &Basis),
@@ -147,7 +147,7 @@ pub fn read<const D: usize>(
         return Ok(None);
     }
     if job.given("qp") != job.given("qs") {
-        bail!("qp= and qs= go together: give both (0 means no loss)");
+        bail!("qp= and qs= belong together: give both (0 means no attenuation)");
     }
     if table.is_some() && (job.given("vp") || job.given("vs")) {
         bail!("ccc= and vp=, vs= both describe the medium: leave out one of them");
@@ -188,7 +188,7 @@ pub fn read<const D: usize>(
             None => Vec::new(),
         },
     };
-    // Only quality factors may be two numbers.
+    // If no parameter is a grid, the model consists only of quality factors that are given as numbers.
     let anywhere = Lattice {
         n: [1; D],
         o: [0.0; D],

@@ -1,59 +1,63 @@
 //! The documentation of `sfsem2d-gpu` and `sfsem3d-gpu`.
 
-/// Long text of the self-documentation.
+/// The text of the COMMENTS section of the documentation.
 pub(super) const COMMENTS: &str = "\
 Solves the elastic wave equation by spectral elements (Komatitsch and Tromp 1999) on a mesh that follows topography and \
 interfaces, with order 2 in time. The medium may contain isotropic solids, solids with 21 elastic constants, fluids and \
 attenuation; the sides of the mesh are free or absorbing. The program runs on GPUs if there are any, otherwise on the CPU.
 
-Mesh: mesh= is a file that sfhexmesh has written. It holds the elements, and its header names nodes=, regions=, materials=, \
-absorbing=, free= and pml=; the same parameters on the command line take precedence. specfem= is a folder with mesh files of \
-SPECFEM3D instead. The axes are x[, y], z, with z downwards. All units are SI: m, s, m/s, kg/m3, Pa, N, N m. Each region has \
-a row in materials=: rho, vp, vs (0 in a fluid), Qkappa, Qmu, and 1 if its constants are in ccc=. ccc= has n1=21 constants \
-for every region, c11 c12 c13 c14 c15 c16 c22 ... c66, with the axes 1=x 2=y 3=z (2-D runs use those of x and z).
+Mesh: mesh= is a file that sfhexmesh wrote. It holds the elements, and its header names nodes=, regions=, materials=, \
+absorbing=, free= and pml=; the same parameters on the command line take precedence. specfem= is a folder with mesh \
+files of SPECFEM3D instead. The axes are x[, y], z, with z downwards. All units are SI: m, s, m/s, kg/m3, Pa, N, N m. \
+Each region has a row in materials=: rho, vp, vs (0 in a fluid), Qkappa, Qmu, and 1 if its constants are in ccc=. ccc= \
+has n1=21 constants for every region, c11 c12 c13 c14 c15 c16 c22 ... c66, with the axes 1=x 2=y 3=z (2-D runs use those \
+of x and z).
 
-Models on grids: vp=, vs=, den=, qp= and qs= may change within regions. They are given on regular grids, n1=z n2=x[ n3=y], \
-like those of the finite-difference programs, and are interpolated linearly to every point of an element. materials= still \
-says which regions there are and which of them are fluids, and it gives the properties that have no grid. If one grid covers \
-the whole mesh, a point uses only grid nodes in its own region: nodes on an interface, beyond it or in the air do not count, \
-and towards an interface the value of the last node continues. If the grid has a further axis for the regions, n3 (in 3-D \
-n4), each region has a grid of its own, which is used up to its sides and beyond them. Nothing changes along an axis with \
-n=1. ccc= may also hold planes on such a grid (9 or 21, in 2-D 4 or 6, as sfstiffness writes them, then the regions); they \
-apply to the solids.
+Models on grids: vp=, vs=, den=, qp= and qs= may change within regions. They are given on regular grids, n1=z n2=x[ \
+n3=y], like those of the finite-difference programs, and are interpolated linearly to every point of an element. \
+materials= still lists the regions, defines which of them are fluids, and gives the properties that have no grid. If one \
+grid covers the whole mesh, a point uses only grid nodes in its own region: nodes on an interface, beyond it or in the \
+air do not count, and towards an interface the value of the last node continues. If the grid has a further axis for the \
+regions, n3 (in 3-D n4), each region has its own grid, which is used up to the sides of the region and beyond them. \
+Nothing changes along an axis with n=1. ccc= may also hold planes on such a grid (9 or 21, in 2-D 4 or 6, as sfstiffness \
+writes them, then the regions); they apply to the solids.
 
 Sides: a side that is in neither list is free in a solid and rigid in a fluid. free= is needed only where a fluid has a \
-surface, at which the pressure is zero. Absorbing sides (Clayton and Engquist 1977) are exact for plane waves that leave at \
-right angles; waves that arrive at an angle are partly reflected. sponge= adds a damping layer of that thickness inside the \
-mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of interest are a \
-good thickness. Of the largest wave of a Ricker wavelet, layers of two, one and half a wavelength of P at its peak frequency \
-send back 0.8 %, 3 % and 9 %; the sides alone send back 11 %. The stable step stays what it is. cpml= turns the \
-mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu and Mittra 1996). \
-Three elements reflect less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength at the peak frequency \
-is 4.25 elements. The sides must be flat and perpendicular to the axes; at the outer ends displacement (in fluids pressure) \
-is zero, and the stable step is up to 10 % smaller where they are an element thick or more. The layers of the mesh (of cpml= of sfhexmesh, or the absorbing_cpml_file of specfem=) are obeyed unless cpml= is given; \
-cpml=0 ignores them. With fcpml=, which is f0_FOR_PML of SPECFEM3D, the layers are like those of that program: their damping profile is weaker, and rock does not attenuate in them. No source may \
-lie in a layer, and contacts of a fluid and a solid must be perpendicular to it. An anisotropic solid in which waves would \
-grow there (Becache et al. 2003) is refused; sponge= takes it. In layered rock guided waves can grow in the layers in long runs: shots that \
-end with growing records are named, and sponge= or fcpml= takes them. lumping=specfem adds the row sums of the damping to the \
-mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
+surface, at which the pressure is zero. Absorbing sides (Clayton and Engquist 1977) are exact for plane waves that leave \
+at right angles; waves that arrive at an angle are partly reflected. sponge= adds a damping layer of that thickness \
+inside the mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of \
+interest are a good thickness. Of the largest wave of a Ricker wavelet, layers of two, one and half a wavelength of P at \
+its peak frequency send back 0.8 %, 3 % and 9 %; the sides alone send back 11 %. It does not change the stable step. \
+cpml= turns the mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu \
+and Mittra 1996). Three elements reflect less than a thousandth of P and S waves from 0 to 80 degrees if the S \
+wavelength at the peak frequency is 4.25 elements long. The sides must be flat and perpendicular to the axes; at the \
+outer ends displacement (in fluids pressure) is zero, and the stable step is up to 10 % smaller where they are an \
+element thick or more. The layers of the mesh (of cpml= of sfhexmesh, or the absorbing_cpml_file of specfem=) are used \
+unless cpml= is given; cpml=0 ignores them. With fcpml=, which is f0_FOR_PML of SPECFEM3D, the layers are like those of \
+that program: their damping profile is weaker, and rock does not attenuate in them. No source may lie in a layer, and \
+contacts of a fluid and a solid must be perpendicular to it. An anisotropic solid in which waves would grow in the \
+layers (Becache et al. 2003) is refused; use sponge= for it. In layered rock guided waves can grow in the layers in long \
+runs: a warning names shots that end with growing records, for which sponge= or fcpml= can be used. lumping=specfem adds \
+the row sums of the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
-Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
-within 3 % over qband=, provided its ends have a ratio of at most 12. Velocities are those at qref= and grow with frequency. \
-With qfit=specfem, and by default with specfem= if qband= is missing, the band ends 1 % above the highest frequency that the whole mesh \
-resolves and begins 1.75 decades below, and times and moduli are those that SPECFEM3D finds there: qref= is its \
-ATTENUATION_f0_REFERENCE, and with qband= the band is that of its MIN_ and MAX_ATTENUATION_PERIOD. qfit=lddrk also lets the \
-memory variables lie a step ahead of the strain, as with its USE_LDDRK; tdc=y has the rest of that scheme. \
-sls= gives the complete description instead: n1=11 for every region, with the relaxation times of stress (3), of strain for \
-mu (3) and for kappa (3), and the factors from mu and kappa to the unrelaxed moduli. qmech=coarse takes a third of the memory \
-of attenuation and less time: each point has one of the three mechanisms, and all of them together act in the mean over an \
-element. It refuses quality factors that are too low for that.
+Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q \
+constant within 3 % over qband=, provided that the ratio of its ends is at most 12. Velocities are those at qref= and \
+increase with frequency. With qfit=specfem, and by default with specfem= if qband= is missing, the band ends 1 % above \
+the highest frequency that the whole mesh resolves and begins 1.75 decades below, and relaxation times and moduli are \
+those of SPECFEM3D for that band: qref= is its ATTENUATION_f0_REFERENCE, and qband= corresponds to its MIN_ and \
+MAX_ATTENUATION_PERIOD. qfit=lddrk also lets the memory variables lie a step ahead of the strain, as with its USE_LDDRK; \
+tdc=y has the rest of that scheme. sls= gives the complete description instead: n1=11 for every region, with the \
+relaxation times of stress (3), of strain for mu (3) and for kappa (3), and the factors from mu and kappa to the \
+unrelaxed moduli. qmech=coarse needs a third of the memory for attenuation and less time: each point has one of the \
+three mechanisms, and on average over an element all of them act together. It refuses quality factors that are too low \
+for that.
 
-Sources (src=): moment is a moment tensor mxx= ... in N m along the axes of the mesh; dc is a double couple with strike=, \
-dip= and rake= in degrees and the moment m0= (Aki and Richards: x north, y east, z down; xaz= turns x); explosion has the \
-moment m0=; force is fx= ... in N. Only explosions can act in a fluid. A moment on a side shared by several elements acts in \
-all of them that are of the same region, in equal parts (in SPECFEM3D in one of them). In 2-D strengths are per metre across the plane. \
-mech= gives every source its own strength: n2 sources with n1 = 6 (xx yy zz xy xz yz), 4 (strike dip rake M0), 1 (M0) or 3 \
-(force x, y, z; in 2-D n1 = 2, x z).
+Sources (src=): moment is a moment tensor mxx= ... in N m along the axes of the mesh; dc is a double couple with \
+strike=, dip= and rake= in degrees and the moment m0= (Aki and Richards: x north, y east, z down; xaz= turns x); \
+explosion has the moment m0=; force is fx= ... in N. Only explosions can act in a fluid. A moment on a side shared by \
+several elements of the same region acts in all of them in equal parts (in SPECFEM3D in one of them). In 2-D strengths \
+are per metre across the plane. mech= gives every source its own strength: n2 sources with n1 = 6 (xx yy zz xy xz yz), 4 \
+(strike dip rake M0), 1 (M0) or 3 (force x, y, z; in 2-D n1 = 2, x z).
 
 stf= is the time function of the sources: gauss, a moment rate exp(-(t-4 tau)^2/(2 tau^2))/sqrt(2 pi tau^2); brune, a moment \
 rate t/tau^2 exp(-t/tau); cosine, a moment rate (1-cos(2 pi t/tau))/tau up to tau; ricker, a moment that is a Ricker wavelet \
@@ -68,58 +72,68 @@ sfhexmesh reads it. An element belongs to the layer that contains its middle, so
 beyond a discontinuity. Fluids and quality factors are those of materials= (sfhexmesh q=y writes the quality factors of the \
 model). Gravity, rotation and ellipticity are not modelled.
 
-cmt= (3-D) reads the sources from a CMTSOLUTION file: one moment tensor or several, in dyne cm with r up, t south, p east. \
-quakeml= reads them from a QuakeML file: N m, places in degrees; half of the duration of its source time function, else 1.05e-8 times \
-the cube root of the moment in dyne cm as in the Global CMT catalogue, is the half duration. \
-stations= reads the receivers from a STATIONS file: name, network, latitude, longitude, and elevation and burial in m, or from a \
-StationXML file: every location code of a station is a receiver. On a \
-mesh of the Earth (sfhexmesh sphere=y, or radius=) latitudes are geographic and are converted to geocentric ones, unless \
-latitude=geocentric; depth and burial are measured from the surface of the sphere, and elevations have no effect. On other \
-meshes latitude (latorUTM: in a CMTSOLUTION of SPECFEM3D Cartesian) is y, to the north, and longitude (longorUTM:) is x, to the \
-east, in metres; with utm= or epsg= they are degrees of WGS84, which that projection maps to x and y (as in SPECFEM3D, north and east are y \
-and x then). Depth and burial count from the top of the mesh above the point, and elevations have no \
-effect; with depth=z they count from z=0, and z is the depth of a source and burial minus elevation of a station. Moments grow as 1 + erf(1.628 t / half duration) about their centroid \
-times, and the earliest centroid time is the time zero of the records. A half duration is at least 5 steps. stf=, freq= and tau= \
-replace this time function by another one about the same centroid times, and series= by samples that keep their own times. In a fluid SPECFEM3D lets the moment itself be the Gaussian; fluid=specfem does so. force= reads forces from a FORCESOLUTION file of SPECFEM3D in the same way, by east, north and up: \
-source time function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so that the factor is an impulse in N s, 1 \
-a Ricker wavelet of the peak frequency f0, whose peak is at the time shift, 2 a step, the integral of 0, 3 a sine of the period hdurorf0 \
-from the time shift on, which grows for 200 s, and 4 a Gaussian sqrt(pi)/T exp(-(pi t/T)^2) with T = hdurorf0. A last line of a source in either file may name a text file with a sample of the moment (or \
-of the force) for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked for in the folder of the run and beside the list. Records of motion at stations have the components Z (up), N, E; those of rotation and strain keep the axes of the mesh.
+cmt= (3-D) reads the sources from a CMTSOLUTION file: one moment tensor or several, in dyne cm with r up, t south, p \
+east. quakeml= reads them from a QuakeML file: N m, places in degrees; the half duration is half of the duration of its \
+source time function, else 1.05e-8 times the cube root of the moment in dyne cm, as in the Global CMT catalogue. \
+stations= reads the receivers from a STATIONS file: name, network, latitude, longitude, and elevation and burial in m, \
+or from a StationXML file: every location code of a station is a receiver. On a mesh of the Earth (sfhexmesh sphere=y, \
+or radius=) latitudes are geographic and are converted to geocentric ones, unless latitude=geocentric; depth and burial \
+are measured from the surface of the sphere, and elevations have no effect. On other meshes latitude (latorUTM: in a \
+CMTSOLUTION of SPECFEM3D Cartesian) is y, to the north, and longitude (longorUTM:) is x, to the east, in metres; with \
+utm= or epsg= they are degrees of WGS84, which that projection maps to x and y (as in SPECFEM3D, north and east are y \
+and x then). Depth and burial are measured from the top of the mesh above the point, and elevations have no effect; with \
+depth=z they are measured from z=0, so that z is the depth of a source, and burial minus elevation for a station. \
+Moments grow as 1 + erf(1.628 t / half duration) about their centroid times, and the earliest centroid time is the time \
+zero of the records. A half duration is at least 5 steps. stf=, freq= and tau= replace this time function by another one \
+about the same centroid times, and series= by samples that keep their own times. In a fluid the moment itself is the \
+Gaussian in SPECFEM3D; fluid=specfem does the same. force= reads forces from a FORCESOLUTION file of SPECFEM3D in the \
+same way, by east, north and up: source time function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so \
+that the factor is an impulse in N s, 1 a Ricker wavelet of the peak frequency f0, whose peak is at the time shift, 2 a \
+step, the integral of 0, 3 a sine of the period hdurorf0 from the time shift on, which grows for 200 s, and 4 a Gaussian \
+sqrt(pi)/T exp(-(pi t/T)^2) with T = hdurorf0. A last line of a source in either file may name a text file with a sample \
+of the moment (or of the force) for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked up in the folder of the \
+run and in that of the list. Records of motion at stations have the components Z (up), N, E; those of rotation and \
+strain keep the axes of the mesh.
 
-Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
-time at which the run begins. Pressure has one component and is zero in solids; on their contact with a fluid it is that of the fluid. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
-zz, xx, zx), which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D \
-about y). In an element that holds a source records are wrong by 5 to 40 %, with any degree, for its polynomials do not follow the field of a \
-point. displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \
-velocity=velocity.rsf. data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
-around the receiver. Snapshots are interpolated onto a regular grid \
-(nqz=, oqz=, dqz= and so on) and are zero outside the mesh. With ground=y they have the axes x[, y] and follow the ground, \
-that is the first side which a vertical line from above meets and which does not absorb. pgv= writes a map of the largest \
-horizontal velocity of all steps on the ground, with the axes nqx=, oqx=, dqx= and so on; with data=displacement pgd= and with \
-data=acceleration pga= do the same for these.
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is \
+the time at which the run begins. Pressure has one component and is zero in solids; on their contact with a fluid it is \
+that of the fluid. Strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
+extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about y). In an element that holds a source, records \
+are wrong by 5 to 40 %, with any degree, because its polynomials cannot represent the field of a point source. \
+displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \
+velocity=velocity.rsf. data=das is the strain along the fibre direction along=, positive for extension, averaged over \
+gauge= metres around the receiver. Snapshots are interpolated onto a regular grid (nqz=, oqz=, dqz= and so on) and are \
+zero outside the mesh. With ground=y they have the axes x[, y] and follow the ground, which is the first side that a \
+vertical line from above meets and that does not absorb. pgv= writes a map of the largest horizontal velocity of all \
+steps on the ground, with the axes nqx=, oqx=, dqx= and so on; pgd= does the same with data=displacement, and pga= with \
+data=acceleration.
 
-Long time steps make waves arrive early. tdc=y changes the histories of the sources before the run and the records after it so \
-that they have exact time at any stable step: histories must begin at rest and have no frequencies above 1/(pi dt). With a step near \
-the largest stable one, absorbing sides reflect a little more. With three mechanisms at every point tdc=y also follows the strain of the \
-step, where tdc=n takes the one that SPECFEM3D predicts. Records stay in memory until the end of the run, which takes a few steps more; snapshots and maps keep the \
-clock of the steps, as their headers say. plan=y and the last line of verb=y give the error of the time step.
+Long time steps make waves arrive early. tdc=y changes the histories of the sources before the run and the records after \
+it so that the records have exact time at any stable step. Histories must begin at rest and have no frequencies above \
+1/(pi dt). With a step near the largest stable one, absorbing sides reflect a little more. With three mechanisms at \
+every point tdc=y also uses the strain of the step itself, whereas tdc=n uses the one that SPECFEM3D predicts. Records \
+stay in memory until the end of the run, which takes a few steps more; snapshots and maps keep the time of the steps, as \
+their headers say. plan=y and the last line of verb=y give the error of the time step.
 
-A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
-after the other on the same mesh, which is read once and, on the CPU, also set up once, with the same mechanisms and histories, \
-and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data contain only these, \
-in the order of the survey, their last axis has the numbers of the shots if these are evenly spaced, and shots in the header lists them. A \
-shot that fails is reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots \
-finished= takes the data of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only \
-those are modelled that it does not have or that are zero. Parameters, model, points and time functions must be those of that run: its header has their checksums. Snapshots, maps, checkpoint= and resume= are available for one shot only, and \
-cmt= is one shot. Several shots can run at the same time: gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and \
-so does groups=4; on the CPU groups= divides the threads, and each group has fields of its own. Several ranks model whole shots \
-in turn. The data have the same bits for any number of groups and ranks.
+A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run \
+one after another on the same mesh, which is read once and, on the CPU, also set up once, with the same mechanisms and \
+histories, and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the \
+data contain only these, in the order of the survey. Their last axis has the numbers of the shots if these are evenly \
+spaced, and shots in the header lists them. A shot that fails is reported and its traces are zero; the other shots still \
+run, and the exit code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have \
+been stopped or killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, \
+model, points and time functions must be those of that run: its header has their checksums. Snapshots, maps, checkpoint= \
+and resume= are available for one shot only, and the sources of cmt= are one shot. Several shots can run at the same \
+time: gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4; on the CPU groups= divides \
+the threads, and each group has its own fields. Several ranks model whole shots in turn. The data have the same bits for \
+any number of groups and ranks.
 
-With ngpu= the mesh is divided among several GPUs; on the CPU it is divided into so many subdomains. A build with MPI runs \
-as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of the elements and of the GPUs or cores. The result has \
-the same bits for any number. GPUs and CPUs agree within rounding, and each can continue a state that the other has saved.";
+With ngpu= the mesh is divided among several GPUs; on the CPU it is divided into that number of subdomains. A build with \
+MPI runs as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of the elements and of the GPUs or cores. \
+The result has the same bits for any number. GPUs and CPUs agree within rounding, and each can continue a state that the \
+other has saved.";
 
-/// Usage of both.
+/// The usage of both programs.
 pub(super) const USAGE: &str =
     "mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [snap=y wfl=snapshots.rsf] > data.rsf";
 

@@ -10,7 +10,8 @@ use rsf_io::Job;
 
 use crate::meshing::{RawMesh, stored};
 
-/// The perfectly matched layers that cpml= asks for; without it those of the mesh. cpml=0 leaves these out as well.
+/// The perfectly matched layers that cpml= requests or, without it, those of the mesh. cpml=0 also leaves out
+/// those of the mesh.
 pub(super) fn matched<const D: usize>(
     job: &Job,
     raw: &RawMesh,
@@ -27,10 +28,11 @@ pub(super) fn matched<const D: usize>(
     };
     if job.given("pml") && stored::absorbs_nowhere(job)? {
         job.warn(
-            "pml= has no effect with absorbing=none, which takes the layers away with the sides that absorb",
+            "pml= has no effect with absorbing=none, which removes the layers together with the sides that \
+            absorb",
         );
     } else if job.given("pml") && job.given("cpml") {
-        job.warn("pml= has no effect with cpml=, which says where the layers lie: leave one of them out");
+        job.warn("pml= has no effect with cpml=, which defines the layers: leave out one of them");
     }
     let frequency = job.double_opt("fcpml")?;
     if pml.is_none() && frequency.is_some() {
@@ -48,7 +50,7 @@ pub(super) fn matched<const D: usize>(
     Ok(pml)
 }
 
-/// Warns of perfectly matched layers that are thinner than the elements in which they lie.
+/// Warns of perfectly matched layers that are thinner than the elements that contain them.
 fn tell_thin<const D: usize>(job: &Job, thickness: f64, mesh: &Mesh<D>) {
     let across = |side: &Side| {
         let (nodes, own) = (mesh.face_corners(*side), mesh.coordinates(side.element));
@@ -66,14 +68,17 @@ fn tell_thin<const D: usize>(job: &Job, thickness: f64, mesh: &Mesh<D>) {
     let widest = mesh.absorbing().iter().map(across).fold(0.0, f64::max);
     if thickness < 0.99 * widest {
         job.warn(&format!(
-            "cpml={thickness} m is thinner than elements along the sides that absorb, which are up to {} m wide: such layers send waves back and make the stable step smaller; give cpml={} (three elements) or more",
+            "cpml={thickness} m is thinner than elements along the sides that absorb, which are up to {} m \
+            wide: such layers reflect waves and reduce the stable step; give cpml={} (three elements) or \
+            more",
             up(widest, 3),
             up(3.0 * widest, 3)
         ));
     }
 }
 
-/// The layer that sponge= asks for; warns if it is too thin for the waves of the sources, which it then reflects.
+/// The layer that sponge= requests. Warns if it is too thin for the waves of the sources, which it then
+/// reflects.
 pub(super) fn sponge<const D: usize>(
     job: &Job,
     speeds: &[[f64; 2]],
@@ -90,8 +95,8 @@ pub(super) fn sponge<const D: usize>(
     let wide = advice::sides(mesh.nodes()).into_iter().fold(0.0, f64::max);
     if thickness >= wide {
         bail!(
-            "sponge={thickness} m is thicker than the mesh, which is {wide} m wide: waves would be damped everywhere; a wavelength or \
-two of P are enough"
+            "sponge={thickness} m is thicker than the mesh, which is {wide} m wide: waves would be damped everywhere; \
+one or two P wavelengths are enough"
         );
     }
     let fastest = speeds.iter().map(|[vp, _]| *vp).fold(0.0, f64::max);
@@ -100,10 +105,13 @@ two of P are enough"
     let wavelengths = thickness * typical / fastest;
     if wavelengths < 1.0 {
         job.warn(&format!(
-            "sponge={thickness} m is {wavelengths:.2} of the wavelength of P at {typical:.3} Hz: so thin a layer itself sends waves back, of a Ricker wavelet with this peak frequency 9 % of the largest wave at half a wavelength and 3 % at one; {}",
+            "sponge={thickness} m is {wavelengths:.2} of the wavelength of P at {typical:.3} Hz: such a thin \
+            layer itself reflects waves: of the largest wave of a Ricker wavelet with this peak frequency, \
+            half a wavelength reflects 9 % and one wavelength 3 %; {}",
             match fastest / typical {
-                enough if 1.01 * enough < wide => format!("give {} m or more, or none", up(enough, 3) as f32),
-                _ => "this mesh is too small for one: enlarge it, or give cpml= or none".to_string(),
+                enough if 1.01 * enough < wide =>
+                    format!("give {} m or more, or no sponge", up(enough, 3) as f32),
+                _ => "this mesh is too small for a sponge: enlarge it, or give cpml= or no layer".to_string(),
             }
         ));
     }
@@ -113,7 +121,7 @@ two of P are enough"
     }))
 }
 
-/// How the damping of absorbing sides enters the mass, by `lumping=`.
+/// The way in which the damping of absorbing sides enters the mass, by `lumping=`.
 pub(super) fn lumping(job: &Job) -> anyhow::Result<Lumping> {
     Ok(match job.choice("lumping")? {
         "specfem" => Lumping::RowSums,

@@ -14,20 +14,21 @@ use kernels::mesh::ground::{self, Places};
 use kernels::methods::spectral_elements::Shot;
 use rsf_io::{Axis, Job, Output};
 
-/// Points along an axis by default.
+/// The default number of points along an axis.
 const USUAL: usize = 101;
 
-/// Limit on the points of a component of the snapshots: each keeps the weights of its element, a kilobyte in 3-D.
+/// The limit on the number of points of a component of the snapshots: each keeps the weights of its element,
+/// a kilobyte in 3-D.
 const MOST: usize = 1 << 24;
 
-/// Parameters for maps of the largest horizontal values, what data= must record for them, and their unit.
+/// Parameters for maps of the largest horizontal values, the value of data= that they need, and their unit.
 const PEAKS: [(&str, &str, &str); 3] = [
     ("pgd", "displacement", "m"),
     ("pgv", "velocity", "m/s"),
     ("pga", "acceleration", "m/s2"),
 ];
 
-/// The axes `first ..` of z, x[, y] that the command line asks for, else those of the mesh.
+/// The axes `first ..` of z, x[, y] that the command line requests, else those of the mesh.
 fn axes<const D: usize>(job: &Job, mesh: &Mesh<D>, first: usize) -> anyhow::Result<Vec<Axis>> {
     let mut axes = Vec::new();
     for (a, name) in AXES.iter().enumerate().take(D).skip(first) {
@@ -44,7 +45,8 @@ fn axes<const D: usize>(job: &Job, mesh: &Mesh<D>, first: usize) -> anyhow::Resu
         let d = job.float_opt(&format!("dq{name}"))?.unwrap_or(usual);
         if !(d > 0.0 && d.is_finite() && o.is_finite()) {
             bail!(
-                "snapshots and maps have oq{name}={o} and dq{name}={d}; the step must be a positive number (the mesh reaches from {low} to {high} along {name})"
+                "snapshots and maps have oq{name}={o} and dq{name}={d}; the step must be a positive number \
+                (the mesh extends from {low} to {high} along {name})"
             );
         }
         let mut axis = Axis::new(n, o, d);
@@ -60,8 +62,8 @@ fn axes<const D: usize>(job: &Job, mesh: &Mesh<D>, first: usize) -> anyhow::Resu
     Ok(axes)
 }
 
-/// The regular grid of the snapshots, if any: puts its points into the shot and returns its axes z, x[, y], of the ground
-/// x[, y].
+/// Puts the points of the regular grid of the snapshots, if there is one, into the shot and returns its axes:
+/// z, x[, y], or x[, y] for the ground.
 pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Vec<Axis>> {
     let on_ground = job.flag("ground")?;
     if !takes_snapshots(job)? {
@@ -72,7 +74,7 @@ pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> 
     }
     let axes = axes(job, mesh, usize::from(on_ground))?;
     shot.film = match on_ground {
-        // Where there is no ground, NaN stands for a point without a place, and zeros are written there.
+        // Where there is no ground, NaN marks a point without a place, and zeros are written for it.
         true => on_the_ground(mesh, &axes)
             .into_iter()
             .map(|place| place.unwrap_or([f64::NAN; D]))
@@ -83,7 +85,7 @@ pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> 
     Ok(axes)
 }
 
-/// All places of the axes z, x[, y].
+/// All places on the axes z, x[, y].
 fn inside<const D: usize>(axes: &[Axis]) -> Vec<[f64; D]> {
     let at = |number: usize| {
         let mut rest = number;
@@ -97,7 +99,7 @@ fn inside<const D: usize>(axes: &[Axis]) -> Vec<[f64; D]> {
     (0..axes.iter().map(|axis| axis.n).product()).map(at).collect()
 }
 
-/// All places of the axes x[, y] on the ground; `None` where there is none.
+/// All places on the axes x[, y] on the ground; `None` where there is no ground.
 fn on_the_ground<const D: usize>(mesh: &Mesh<D>, axes: &[Axis]) -> Vec<Option<[f64; D]>> {
     let places = |k: usize| {
         axes.get(k).map_or(
@@ -128,14 +130,14 @@ fn on_the_ground<const D: usize>(mesh: &Mesh<D>, axes: &[Axis]) -> Vec<Option<[f
 /// A map of the largest horizontal values on the ground.
 #[derive(Clone, Debug)]
 pub struct Peaks {
-    /// Its parameter, its quantity and its unit.
+    /// The parameter, the quantity and the unit of the map.
     word: &'static str,
     what: &'static str,
     unit: &'static str,
     axes: Vec<Axis>,
-    /// The index in the map of every receiver after the user's own.
+    /// The index in the map of each receiver after those of the user.
     places: Vec<usize>,
-    /// The user's receivers, and the steps from one of their records to the next.
+    /// The number of the user's receivers, and the number of steps from one of their records to the next.
     own: usize,
     every: usize,
     components: usize,
@@ -154,13 +156,14 @@ impl Peaks {
         };
         let (data, ..) = of_data(job)?;
         if data != what {
-            bail!("{word}= is a map of {what}, but data={data}: take data={what}");
+            bail!("{word}= is a map of {what}, but data={data}: give data={what}");
         }
         let axes = axes(job, mesh, 1)?;
         let all: usize = axes.iter().map(|axis| axis.n).product();
         if all > MOST_PLACES && job.given("checkpoint") {
             bail!(
-                "{word}= has {all} places, but states hold maps of at most {MOST_PLACES}: give fewer by nqx= and nqy=, or leave out checkpoint="
+                "{word}= has {all} places, but states hold maps of at most {MOST_PLACES}: give fewer with \
+                nqx= and nqy=, or leave out checkpoint="
             );
         }
         let ground = on_the_ground(mesh, &axes);
@@ -173,7 +176,10 @@ impl Peaks {
             }
         }
         if places.is_empty() {
-            bail!("{word}= has no place on the ground of the mesh: give oqx=, dqx=, nqx= (oqy= ...) over it");
+            bail!(
+                "{word}= has no place on the ground of the mesh: choose oqx=, dqx= and nqx= (oqy= ...) \
+            within its extent"
+            );
         }
         let every = std::mem::replace(&mut shot.jdata, 1);
         Ok(Some(Self {
@@ -188,7 +194,7 @@ impl Peaks {
         }))
     }
 
-    /// The user's receivers, without the places of the map.
+    /// The number of the user's receivers, without the places of the map.
     pub fn users(&self) -> usize {
         self.own
     }

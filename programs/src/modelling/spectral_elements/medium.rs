@@ -14,31 +14,32 @@ use kernels::methods::spectral_elements::{
 };
 use rsf_io::{Input, Job};
 
-/// The quality factor from which on there is no attenuation.
+/// The quality factor at and above which there is no attenuation.
 pub const LOSSLESS: f64 = 9000.0;
 
-/// The media of the regions, and a model that changes inside of them.
+/// The media of the regions, and a model that varies inside them.
 pub struct Rocks<const D: usize> {
-    /// One for each region.
+    /// One medium for each region.
     pub media: Vec<Medium>,
     /// P and S velocity of each region, m/s.
     pub speeds: Vec<[f64; 2]>,
-    /// Attenuation, if sls= or quality factors give it, and how its mechanisms are distributed.
+    /// Attenuation, if sls= or quality factors give it, and the distribution of its mechanisms.
     pub relaxations: Option<Vec<Relaxation>>,
     pub grain: Grain,
-    /// The strain that its mechanisms follow.
+    /// The strain to which its mechanisms respond.
     pub followed: Followed,
     /// The quality factors qp= and qs=, each a single number or one for each node.
     pub quality: Option<[Vec<f32>; 2]>,
     /// Whether a model varies within the regions.
     pub varies: bool,
-    /// The media of points, if they are not simply those of the regions.
+    /// The media of points, if they are not those of the regions.
     pub model: Option<Box<dyn PointMedia<D>>>,
     /// The grid of the model, if it is on one, and the number of such grids.
     pub lattice: Option<(Lattice<D>, usize)>,
-    /// Row and column in Voigt's matrix (from 0) of the constants on that grid, in the order of their planes.
+    /// Row and column (from 0) in the Voigt matrix of the constants on that grid, in the order of their
+    /// planes.
     pub constants: Vec<[usize; 2]>,
-    /// Bytes of the model, and its checksum.
+    /// The number of bytes of the model, and its checksum.
     pub held: usize,
     pub sum: u64,
 }
@@ -46,17 +47,19 @@ pub struct Rocks<const D: usize> {
 /// The largest share of a modulus that one coarse-grained mechanism may take at its point.
 const MOST_COARSE: f64 = 0.15;
 
-/// Constants on a grid, all of which must be those at the nodes.
+/// Opens constants on a grid, all of which must be those at the nodes.
 fn on_nodes(file: Input) -> anyhow::Result<Input> {
     ensure!(
         file.header().text(SHEARS).as_deref() != Some(IN_PLACE),
-        "ccc= has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes, for sfvsfd2d-gpu and sfvsfd3d-gpu; make the model for meshes (sflayers or sfupscale with scheme=collocated)"
+        "ccc= has shears=staggered in its header: its shear stiffnesses are half a cell beyond the nodes, \
+        for sfvsfd2d-gpu and sfvsfd3d-gpu; make the model for meshes (sflayers or sfupscale with \
+        scheme=collocated)"
     );
     Ok(file)
 }
 
-/// Reads the media of the mesh: its materials, ccc=, sls=, and models on grids; relaxation times are those of the clock
-/// of the steps.
+/// Reads the media of the mesh: its materials, ccc=, sls=, and models on grids. Relaxation times are
+/// corrected for the time of the steps.
 pub fn read<const D: usize>(
     job: &mut Job,
     raw: &RawMesh,
@@ -101,7 +104,8 @@ pub fn read<const D: usize>(
     }
     if let (Some(_), Some(_)) = (&tables, &model) {
         bail!(
-            "ccc= with one row per region and grids both fill the mesh: give ccc= on the grid, too, or leave out one of them"
+            "ccc= with one row per region and models on grids both fill the mesh: give ccc= on the grid, \
+            too, or leave out one of them"
         );
     }
     let relaxations = match laws {
@@ -111,7 +115,7 @@ pub fn read<const D: usize>(
                 .filter(|word| job.given(word))
             {
                 job.warn(&format!(
-                    "{word}= has no effect with sls=, which defines all of the attenuation"
+                    "{word}= has no effect with sls=, which defines the whole attenuation"
                 ));
             }
             Some(relaxations(&laws, timing)?)
@@ -143,7 +147,7 @@ fn media(materials: &[Material], tables: Option<&[f64]>, on_a_grid: bool) -> any
             medium.law = Law::Anisotropic(Box::new(constants(&tables[region * 21..][..21], region)?));
         }
         if on_a_grid && m.vs > 0.0 {
-            // Of the kind of law that the points have; the constants are those of the grid.
+            // The law is of the same kind as that of the points; the constants come from the grid.
             medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
         }
         Ok(medium)
@@ -162,7 +166,7 @@ impl<const D: usize> Rocks<D> {
     }
 }
 
-/// The strain that the mechanisms follow.
+/// The strain to which the mechanisms respond.
 fn followed(timing: &Timing) -> Followed {
     match timing.exact {
         Some(_) => Followed::OfNow,
@@ -170,12 +174,12 @@ fn followed(timing: &Timing) -> Followed {
     }
 }
 
-/// How the mechanisms are distributed, by qmech=.
+/// The distribution of the mechanisms, by qmech=.
 fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) -> anyhow::Result<Grain> {
     let asked = job.choice("qmech")?;
     let Some(laws) = laws else {
         if job.given("qmech") {
-            job.warn("qmech= has no effect: nothing attenuates");
+            job.warn("qmech= has no effect: there is no attenuation");
         }
         return Ok(Grain::Fine);
     };
@@ -188,7 +192,9 @@ fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) 
         .fold(0.0, f64::max);
     if most >= MOST_COARSE {
         bail!(
-            "qmech=coarse: where a point has a mechanism, it takes {:.0} % of the modulus, and at most {:.0} % are right: quality factors are too low to have one mechanism per point; qmech=3 has all three at each",
+            "qmech=coarse: a mechanism takes {:.0} % of the modulus at its point, but at most {:.0} % are \
+            accurate: the quality factors are too low for one mechanism per point; qmech=3 has all three at \
+            each point",
             100.0 * most,
             100.0 * MOST_COARSE
         );
@@ -196,7 +202,7 @@ fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) 
     Ok(Grain::Coarse)
 }
 
-/// Laws of constant Q from the materials, where any solid has losses.
+/// The laws of constant Q from the materials, if any solid attenuates.
 fn constant<const D: usize>(
     job: &Job,
     raw: &RawMesh,
@@ -208,7 +214,8 @@ fn constant<const D: usize>(
         for (name, q) in [("Qkappa", m.q_kappa), ("Qmu", m.q_mu)] {
             if q.is_nan() || q < 1.0 {
                 bail!(
-                    "region {region} has {name}={q} in materials=: quality factors are 1 or more (rock has 20 to 1000), and 9999 means no loss"
+                    "region {region} has {name}={q} in materials=: quality factors must be 1 or more (rock \
+                    has 20 to 1000), and 9999 means no attenuation"
                 );
             }
             lossy |= q < LOSSLESS;
@@ -266,13 +273,14 @@ fn constants(row: &[f64], region: usize) -> anyhow::Result<[[f64; 6]; 6]> {
     }
     if let Some(row) = not_definite::<3>(&table) {
         bail!(
-            "ccc=: the constants of region {region} are not positive definite (row {row}): no rock is like that; check the order c11 c12 c13 ... c66 and the unit, Pa"
+            "ccc=: the constants of region {region} are not positive definite (row {row}), which is \
+            impossible for rock; check the order c11 c12 c13 ... c66 and the unit, Pa"
         );
     }
     Ok(table)
 }
 
-/// Rows of tau_sigma (3), tau_epsilon of mu (3) and of kappa (3), factors on mu and kappa.
+/// Reads rows of tau_sigma (3), tau_epsilon of mu (3) and of kappa (3), and factors on mu and kappa.
 fn relaxations(rows: &[f64], timing: &Timing) -> anyhow::Result<Vec<Relaxation>> {
     let row = |(region, r): (usize, &[f64])| {
         if r.iter().any(|v| *v <= 0.0) {

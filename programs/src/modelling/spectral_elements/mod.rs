@@ -63,23 +63,23 @@ struct Run<const D: usize> {
     rocks: Arc<Rocks<D>>,
     sources: Vec<Source<D>>,
     shot: Shot<D>,
-    /// Sources and receivers of all shots, but those of cmt=, force= and stations=.
+    /// Sources and receivers of all shots, except those of cmt=, force=, quakeml= and stations=.
     spreads: Spreads,
-    /// The cable of data=das, whose channels stand for the receivers.
+    /// The cable of data=das, whose channels take the place of the receivers.
     fibre: Option<Fibre>,
-    /// The map of the largest values on the ground, whose places follow the receivers.
+    /// The map of the largest values on the ground, whose places come after the receivers.
     peaks: Option<Peaks>,
-    /// Time step and the time of the first one, s.
+    /// The time step, and the time of the first step, s.
     dt: f64,
     begin: f64,
     /// Time steps and the correction of their dispersion.
     timing: Timing,
-    /// Steps from one of the user's records to the next.
+    /// The number of steps from one of the user's records to the next.
     jdata: usize,
     lumping: Lumping,
     sponge: Option<Sponge>,
     pml: Option<Pml<D>>,
-    /// Points of the mesh.
+    /// The number of points of the mesh.
     points: usize,
     /// Checksum of the mesh and its media.
     sum: u64,
@@ -114,7 +114,7 @@ impl<const D: usize> Run<D> {
     }
 }
 
-/// The files of a mesh hold its model, so that no volumes are left to be read.
+/// The model of a mesh: the files of the mesh hold it, so no volumes remain to be read.
 struct InTheMesh;
 
 impl Opened for InTheMesh {
@@ -308,7 +308,7 @@ impl<const D: usize> Survey for Run<D> {
         for (source, &point) in self.sources.iter_mut().zip(sources) {
             source.at = place(point);
         }
-        // Those of stations= stay where they are.
+        // The receivers of stations= do not change.
         if !receivers.is_empty() {
             let channels: Vec<[f64; D]> = receivers.iter().map(|&point| place(point)).collect();
             self.shot.receivers = match &self.fibre {
@@ -343,7 +343,7 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
         Some(_) => {
             let mut raw = specfem::open(job)?;
             if job.given("materials") {
-                bail!("materials= and specfem= both say what fills the mesh: leave out materials=");
+                bail!("materials= and specfem= both define the materials: leave out materials=");
             }
             raw.names.clear();
             raw
@@ -375,8 +375,8 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
     Ok(raw)
 }
 
-/// Reads the small inputs and the parameters; `models`: also those that only modelling has: snapshots, maps,
-/// cables and further quantities.
+/// Reads the small inputs and the parameters; if `models` is set, also those that only modelling has:
+/// snapshots, maps, cables and further quantities.
 fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow::Result<Run<D>> {
     advice::before(job, raw, models)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
@@ -457,7 +457,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     })
 }
 
-/// The sources in the form that the method needs, at places in double precision where a file gives them.
+/// The sources in the form that the method needs, at positions in double precision if a file gives them.
 fn found_sources<const D: usize>(found: &sources::Sources, centres: &[[f64; D]]) -> Vec<Source<D>> {
     let source = |(k, source): (usize, &kernels::source::Source)| Source {
         at: centres.get(k).copied().unwrap_or(place(source.point)),

@@ -14,10 +14,10 @@ use fourier::time_dispersion::Reading;
 use kernels::methods::spectral_elements::{Quantity, Shot};
 use rsf_io::{Axis, Job};
 
-/// The quantity that receivers read for data=, and its name in headers.
+/// The quantity that receivers record for data=, and its name in headers.
 ///
 /// # Errors
-/// An unknown quantity, or several: standard output takes one.
+/// An unknown quantity, or several quantities, because standard output takes only one.
 pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
     let (_, what, words) = of_data(job)?;
     Ok(match what {
@@ -26,7 +26,8 @@ pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
     })
 }
 
-/// When, in steps, the first record is taken, and how: velocities of this scheme are means of two times.
+/// The time of the first record in steps, and the way in which records are taken: velocities of this scheme
+/// are means over two times.
 pub fn taken<const D: usize>(shot: &Shot<D>) -> (f64, Reading) {
     let reading = match shot.quantity {
         Quantity::Velocity => Reading::OfTwoTimes,
@@ -35,7 +36,7 @@ pub fn taken<const D: usize>(shot: &Shot<D>) -> (f64, Reading) {
     (0.0, reading)
 }
 
-/// Sets the steps that exact time needs, and the steps between records if one in `jdata` is wanted.
+/// Sets the steps that exact time needs, and the steps between records if one in `jdata` is requested.
 pub fn correct<const D: usize>(
     job: &Job,
     timing: &Timing,
@@ -107,7 +108,7 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
     }
 }
 
-/// Opens the files of all quantities but that of the data.
+/// Opens the files of all quantities except that of the data.
 fn divided<const D: usize>(
     job: &mut Job,
     run: &Run<D>,

@@ -1,13 +1,14 @@
-//! Points outside of a mesh: those that lie only a little outside are moved into it.
+//! Points outside a mesh: those that lie only a little outside are moved into it.
 
 use anyhow::bail;
 use kernels::mesh::{Locator, Mesh};
 use rsf_io::Job;
 
-/// What happens to a point outside.
+/// The treatment of a point outside the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// It moves to the nearest place of the mesh if that is less than half an element away; else the run ends.
+    /// It is moved to the nearest place of the mesh if that is less than half an element away; otherwise the
+    /// run ends.
     Move,
     /// It is left out.
     Leave,
@@ -20,9 +21,9 @@ pub struct Outside<'a, const D: usize> {
     locator: Locator<'a, D>,
     rule: Rule,
     moved: usize,
-    /// Those of them that have a fixed place on an axis, so that they cannot be left out.
+    /// The number of these points that have a fixed place on an axis, so that they cannot be left out.
     fixed: usize,
-    /// The largest distance (m), and whose it is.
+    /// The largest distance (m), and the name of its point.
     farthest: (f64, String),
     left: Vec<String>,
 }
@@ -52,7 +53,7 @@ impl<'a, const D: usize> Outside<'a, D> {
     /// The place of the point `name`; `None` if it is left out.
     ///
     /// # Errors
-    /// A point that is too far away, or any outside, as outside= says.
+    /// A point that is too far away or, with outside=error, any point outside.
     pub fn place(&mut self, name: &str, x: [f64; D]) -> anyhow::Result<Option<[f64; D]>> {
         let Err(fault) = self.locator.locate(name, x) else {
             return Ok(Some(x));
@@ -66,7 +67,8 @@ impl<'a, const D: usize> Outside<'a, D> {
             Rule::Move => {
                 let Some((nearest, distance)) = self.locator.within_reach(x) else {
                     bail!(
-                        "{fault}; points less than half an element away are moved{}: move the point, take it out of its file, or enlarge the mesh",
+                        "{fault}; points less than half an element away are moved{}: move the point, remove \
+                        it from its file, or enlarge the mesh",
                         match D {
                             3 => {
                                 ", and outside=leave leaves out those of cmt=, force=, quakeml= and stations= that are farther"
@@ -84,7 +86,8 @@ impl<'a, const D: usize> Outside<'a, D> {
         }
     }
 
-    /// The places of points of sou= or rec=, none of which can be left out: their axis has a place for each.
+    /// The places of points of sou= or rec=, none of which can be left out because their axis has a place for
+    /// each.
     ///
     /// # Errors
     /// Those of [`Self::place`], and a point outside with outside=leave.
@@ -95,7 +98,9 @@ impl<'a, const D: usize> Outside<'a, D> {
             match self.place(&format!("{name} {}", k + 1), x)? {
                 Some(x) => settled.push(x),
                 None => bail!(
-                    "{name} {} is outside of the mesh, and outside=leave leaves out {}, because those of sou= and rec= have fixed places on an axis: take the point out of its file, or enlarge the mesh (outside=move moves points that are less than half an element away)",
+                    "{name} {} is outside the mesh, and outside=leave leaves out {}, because those of sou= \
+                    and rec= have fixed places on an axis: remove the point from its file, or enlarge the \
+                    mesh (outside=move moves points that are less than half an element away)",
                     k + 1,
                     match D {
                         3 => "only points of cmt=, force= and stations=",
@@ -118,14 +123,15 @@ impl<'a, const D: usize> Outside<'a, D> {
                 _ => "",
             };
             job.warn(&format!(
-                "{} {} outside of the mesh moved to the nearest place of it, by at most {distance:.4e} m ({name}); outside=error ends such a run{leave}",
+                "{} {} outside the mesh moved to the nearest place in it, by at most {distance:.4e} m \
+                ({name}); outside=error ends such a run{leave}",
                 self.moved,
                 points(self.moved)
             ));
         }
         if let Some(first) = self.left.first() {
             job.warn(&format!(
-                "{} {} outside of the mesh left out, the first of which is {first}",
+                "{} {} outside the mesh left out, the first of which is {first}",
                 self.left.len(),
                 points(self.left.len())
             ));

@@ -15,7 +15,8 @@ pub(super) const MESH: &[Param] = &[
     Param::input("nodes").doc("coordinates of the nodes, x[, y], z"),
     Param::input("regions").default_text("all 0").doc("regions of the elements, int"),
     Param::input("materials").doc("n1=6 for every region: rho, vp, vs, Qkappa, Qmu, 1 if its constants are in ccc="),
-    Param::input("absorbing").doc("absorbing sides, int, n1=2: element and local face; none: no side absorbs, also of mesh= and specfem="),
+    Param::input("absorbing").doc("absorbing sides, int, n1=2: element and local face; none: no side \
+    absorbs, not even those of mesh= and specfem="),
     Param::input("free").doc("free surface, int, n1=2: element and local face"),
     Param::input("pml").default_text("the mesh's").doc("elements in perfectly matched layers, int, n1=2: element and axes, as sfhexmesh writes them; cpml=0 leaves them out"),
     Param::string("specfem").doc("folder with mesh_file, nodes_coords_file and the other files of SPECFEM3D, instead of mesh="),
@@ -29,17 +30,24 @@ pub(super) const MESH: &[Param] = &[
     Param::bool("attenuation").default("y").doc("n: the quality factors of materials= or specfem= have no effect"),
     Param::choice("qmech", &["3", "coarse"])
         .default("3")
-        .doc("mechanisms of attenuation at every point; coarse: one at each point, all three in every element"),
-    Param::floats("qband").default_text("qfit=even: from a twelfth of the sources' highest frequency to that frequency; otherwise what the mesh resolves").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
+        .doc("number of mechanisms of attenuation at every point; coarse: one at each point, all three in \
+        every element"),
+    Param::floats("qband").default_text("qfit=even: from a twelfth of the highest frequency of the sources \
+    to that frequency; otherwise the band that the mesh resolves").doc("lowest and highest frequency of the \
+    band in which Q is constant, Hz"),
     Param::choice("qfit", &["even", "specfem", "lddrk"])
         .default_text("specfem with specfem= and without qband=, otherwise even")
-        .doc("how relaxation times are fitted; even: Q as constant as possible; specfem: as SPECFEM3D does; lddrk: as its scheme LDDRK, whose memory variables are a step ahead"),
+        .doc("fit of the relaxation times; even: Q as constant as possible; specfem: as in SPECFEM3D; lddrk: \
+        as in its scheme LDDRK, whose memory variables are a step ahead"),
     Param::float("qref").default_text("the middle of qband").doc("frequency for which the velocities are given, Hz"),
-    Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("how the damping of absorbing sides enters the mass: matrix is exact, specfem adds its row sums"),
+    Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("way in which the damping of \
+    absorbing sides enters the mass: matrix is exact, specfem adds its row sums"),
     Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("polynomial degree of the elements"),
     Param::choice("outside", &["move", "leave", "error"])
         .default("move")
-        .doc("points outside of the mesh; move: to its nearest place, if that is less than half an element away; leave: those of cmt=, force= and stations= are left out; error: the run ends"),
+        .doc("treatment of points outside the mesh; move: they are moved to the nearest place in it, if that \
+        is less than half an element away; leave: those of cmt=, force=, quakeml= and stations= that are \
+        farther are left out; error: the run ends"),
     Param::input("sou").made_by(COORDINATES).doc("source points x[, y], z; n3 shots"),
     Param::input("rec").made_by(COORDINATES).doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
     SHOTS,
@@ -70,11 +78,12 @@ const RECORDED: &[Param] = &[
     Param::string("data")
         .default("velocity")
         .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain, rotation or das; snapshots hold velocities, or pressure with data=pressure"),
-    Param::output("velocity").doc("the velocity as well, where data= is displacement or acceleration"),
-    Param::output("displacement").doc("the displacement as well, where data= is velocity"),
-    Param::output("acceleration").doc("the acceleration as well, where data= is velocity"),
+    Param::output("velocity").doc("file for the velocity, too, if data= is displacement or acceleration"),
+    Param::output("displacement").doc("file for the displacement, too, if data= is velocity"),
+    Param::output("acceleration").doc("file for the acceleration, too, if data= is velocity"),
     Param::input("along").doc("with data=das: direction x[, y], z of the fibre, one for all receivers or one for each"),
-    Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
+    Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of the \
+    fibre over which the strain is averaged, m; 0: the strain at the receiver"),
 ];
 
 /// Absorbing sides and layers.
@@ -90,7 +99,10 @@ pub(super) const SIDES: &[Param] = &[
     Param::float("fcpml")
         .default_text("quadratic damping, stronger than that of SPECFEM3D")
         .range("> 0", Some(1e-30), None)
-        .doc("f0_FOR_PML of SPECFEM3D, Hz: perfectly matched layers are like those of that program, with its damping profile and without attenuation"),
+        .doc(
+            "f0_FOR_PML of SPECFEM3D, Hz: makes perfectly matched layers like those of that program, with \
+        its damping profile and without attenuation",
+        ),
     Param::float("left")
         .default("0.03")
         .range("above 0, below 1", Some(1e-6), Some(0.999_999))
@@ -163,9 +175,20 @@ const MACHINES: &[Param] = &[
     EVERY,
     RESUME,
     FINISHED,
-    Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
-    Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
-    Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of subdomains that the mesh (or the part of each rank) is divided into"),
+    Param::choice("device", &["auto", "gpu", "cpu"])
+        .default("auto")
+        .doc("where to run; auto: on a GPU if there is one"),
+    Param::ints("gpu")
+        .default_text("the first ngpu")
+        .range(">= 0", Some(0.0), None)
+        .doc("numbers of the GPUs to use, as in gpu=0,2"),
+    Param::int("ngpu")
+        .default("1")
+        .range(">= 1", Some(1.0), None)
+        .doc(
+            "number of GPUs; on the CPU, number \
+    of subdomains into which the mesh (or the part of each rank) is divided",
+        ),
     GROUPS,
     EXCHANGE,
 ];
@@ -184,11 +207,15 @@ pub(super) const EARTH: &[Param] = &[
     Param::string("force").doc("FORCESOLUTION file with forces at places in metres or degrees, instead of sou="),
     Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou=; stf=, freq= and tau= replace its half durations"),
     Param::string("stations")
-        .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z (up), N, E, and rotation and strain keep those of the mesh's axes; of StationXML the epoch of the earthquake counts, else the latest"),
+        .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z \
+        (up), N, E, and rotation and strain keep the axes of the mesh; in StationXML the epoch of the \
+        earthquake counts, else the latest"),
     Param::choice("depth", &["ground", "z"])
         .default("ground")
-        .doc("where depth and burial of cmt=, force= and stations= count from in a box: ground: the top of the mesh above the point, z: z=0"),
-    Param::string("utm").doc("zone of UTM of the mesh, as 11 or 11S: cmt=, force= and stations= have latitudes and longitudes"),
+        .doc("level from which depth and burial of cmt=, force= and stations= are measured in a box; ground: \
+        the top of the mesh above the point; z: z=0"),
+    Param::string("utm").doc("UTM zone of the mesh, such as 11 or 11S: cmt=, force= and stations= then have \
+    latitudes and longitudes"),
     Param::int("epsg").doc("EPSG code of the projection of the mesh, instead of utm="),
     Param::choice("fluid", &["moment", "specfem"])
         .default("moment")

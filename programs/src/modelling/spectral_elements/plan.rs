@@ -11,8 +11,8 @@ use kernels::mesh::step::{Bound, Law, Medium};
 use kernels::methods::spectral_elements::{Pml, calibrate, gpu};
 use rsf_io::Job;
 
-/// With fewer points than this on the shortest wavelength of the sources there is a warning; an element of degree 4 is
-/// then a wavelength long.
+/// The number of points on the shortest wavelength of the sources below which there is a warning; with four,
+/// an element of degree 4 is a wavelength long.
 const FEWEST_POINTS: f64 = 4.0;
 
 /// The highest degree that elements can have.
@@ -24,9 +24,9 @@ pub struct Step {
     pub limit: f64,
     /// The element that sets it.
     pub element: usize,
-    /// The element with the fewest points on a wavelength, and the frequency (Hz) at which they are five.
+    /// The element with the fewest points on a wavelength, and the frequency (Hz) at which it has five.
     pub resolved: Option<(usize, f64)>,
-    /// Why the run will be refused; its plan ends with this.
+    /// The reason why the run will be refused, with which its plan ends.
     pub refused: Option<String>,
 }
 
@@ -35,10 +35,11 @@ pub struct Step {
 pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     let Bound { element, limit, .. } = run.setup().bound();
     let mut refused = None;
-    // The limit is printed with seven digits, and a step that is copied from there is taken.
+    // The limit is printed with seven digits, and a step that is copied from there must be accepted.
     if run.dt > limit * (1.0 + 1e-6) {
         let sentence = format!(
-            "dt={} s is above {limit:.6e} s, up to which steps of this mesh are surely stable: element {element} around {} sets it",
+            "dt={} s is above {limit:.6e} s, up to which steps on this mesh are certainly stable: element \
+            {element} around {} sets this limit",
             run.dt,
             Place::from(run.mesh.centre(element))
         );
@@ -83,7 +84,8 @@ fn coarse<const D: usize>(run: &Run<D>, slow: usize, frequency: f64) -> String {
     let cure = match needed <= HIGHEST_DEGREE {
         true => {
             format!(
-                "take degree={needed:.0}, whose steps are shorter, refine the mesh {times:.1} times, or lower the frequency"
+                "give degree={needed:.0}, whose steps are shorter, refine the mesh {times:.1} times, or \
+                lower the frequency"
             )
         }
         false => format!(
@@ -98,7 +100,7 @@ fn coarse<const D: usize>(run: &Run<D>, slow: usize, frequency: f64) -> String {
     )
 }
 
-/// Estimated bytes of the run on all ranks together.
+/// The estimated number of bytes of the run on all ranks together.
 fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     let local = run.basis.len().pow(D as u32) as f64;
     let sums = 8.0 + 4.0 * D as f64;
@@ -107,7 +109,7 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
         None => 0.0,
     };
     let nodes = 4.0 * (D * 3_usize.pow(D as u32)) as f64;
-    // Numbers of the points are held for the whole mesh while it is set up.
+    // The numbers of the points of the whole mesh are held while it is set up.
     let constants = match &run.rocks.model {
         Some(_) => {
             let table = |m: &Medium| matches!(m.law, Law::Anisotropic(_));
@@ -160,10 +162,13 @@ pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
         mesh.free().len()
     ));
     if run.pml.is_none() && !mesh.absorbing().is_empty() && !job.given("sponge") {
-        job.say("absorbing faces send back up to 11 % of a wave, and more of one that grazes them: cpml= (of this program or of sfhexmesh) absorbs better where the sides are flat, and sponge= everywhere");
+        job.say(
+            "absorbing faces reflect up to 11 % of a wave, and more of a grazing one: cpml= (of this program or of \
+             sfhexmesh) absorbs better where the sides are flat, and sponge= everywhere",
+        );
     }
     job.say(&format!(
-        "largest step that is surely stable {:.6e} s, of element {} around {}; dt={} is {:.0} % of it",
+        "largest step that is certainly stable {:.6e} s, of element {} around {}; dt={} is {:.0} % of it",
         step.limit,
         step.element,
         Place::from(mesh.centre(step.element)),
@@ -177,7 +182,7 @@ pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
     }
 }
 
-/// Seconds of a step of all ranks together, from a small box that is timed now; all ranks call it.
+/// The seconds of a step of all ranks together, from a small box that is timed now. All ranks call it.
 fn seconds<const D: usize>(run: &Run<D>, on: Resources<'_>) -> anyhow::Result<f64> {
     let speed = match on.gpus.first() {
         Some(gpu) => gpu::calibrate(&run.setup(), gpu).map(|rate| rate * on.gpus.len() as f64),
@@ -190,16 +195,16 @@ fn seconds<const D: usize>(run: &Run<D>, on: Resources<'_>) -> anyhow::Result<f6
     Ok(all.fold(0.0, f64::max))
 }
 
-/// Elements of this rank.
+/// The number of elements of this rank.
 fn own_elements(on: Resources<'_>) -> usize {
     let (ranges, own) = on.machine.subdomains();
     ranges[own].iter().map(ExactSizeIterator::len).sum()
 }
 
-/// Prints what the run needs, without running it; returns its expected seconds.
+/// Prints the needs of the run, without running it; returns its expected seconds.
 pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<f64> {
     let step = on.world.agree(judge(job, run))?;
-    // Without GPUs this was checked before.
+    // Without GPUs this has been checked before.
     if !on.gpus.is_empty() {
         check_memory(job, run, on)?;
     }

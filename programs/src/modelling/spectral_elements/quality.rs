@@ -1,4 +1,4 @@
-//! Constant Q: the band, the reference and the fit.
+//! Constant Q: the band, the reference frequency and the fit.
 
 use super::medium::LOSSLESS;
 use crate::meshing::RawMesh;
@@ -15,10 +15,10 @@ use rsf_io::Job;
 /// The lower end of the band of constant Q as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
 
-/// How relaxation times are found.
+/// The way in which relaxation times are determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// So that Q is as constant over the band as it can be.
+    /// Such that Q is as constant as possible over the band.
     Even,
     /// The relaxations that SPECFEM3D finds, over its band.
     Specfem,
@@ -27,7 +27,7 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// The fit of qfit=; without it that of SPECFEM3D for its own meshes, unless qband= is given.
+    /// The fit of qfit=. Without it the fit is that of SPECFEM3D for its own meshes, unless qband= is given.
     ///
     /// # Errors
     /// A qfit= that cannot be read.
@@ -56,7 +56,8 @@ pub fn resolved<const D: usize>(raw: &RawMesh, mesh: &Mesh<D>, basis: &Basis) ->
     quality::resolved(mesh, &slowest, basis.degree()).map_or(f64::NAN, |(_, frequency)| frequency)
 }
 
-/// The two frequencies of qband=, else those of `otherwise`, and qref=, else the geometric mean of the band.
+/// The two frequencies of qband=, or else those of `otherwise`, and qref=, or else the geometric mean of the
+/// band.
 fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f64; 2], f64)> {
     let band = match job.floats("qband")?.as_slice() {
         [] => otherwise(),
@@ -77,15 +78,16 @@ fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f
     Ok((band, reference))
 }
 
-/// The band of constant Q up to the highest frequency of the sources, and the frequency at which speeds hold, for quality factors on
-/// grids.
+/// The band of constant Q up to the highest frequency of the sources, and the frequency at which the speeds
+/// are given, for quality factors on grids.
 ///
 /// # Errors
-/// Numbers that do not form a band, and qfit= of SPECFEM3D.
+/// Numbers that do not form a band, or a qfit= of SPECFEM3D.
 pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
     if job.given("qfit") && job.choice("qfit")? != "even" {
         bail!(
-            "qfit={} is for the quality factors of materials, but qp= and qs= have a fit of their own: leave out qfit=",
+            "qfit={} is for the quality factors of materials, but qp= and qs= have their own fit: leave out \
+            qfit=",
             job.choice("qfit")?
         );
     }
@@ -101,8 +103,8 @@ pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
     })
 }
 
-/// Returns a function from two quality factors, of shear and bulk, to their relaxation times on the clock of the steps;
-/// `resolved` gives the highest frequency that the mesh resolves.
+/// Returns a function from two quality factors, of shear and bulk, to their relaxation times, corrected for
+/// the time of the steps. `resolved` gives the highest frequency that the mesh resolves.
 ///
 /// # Errors
 /// Numbers that do not form a band.
@@ -125,7 +127,8 @@ pub fn law(
     let shortest = 1.0 / (std::f64::consts::TAU * band[1]);
     if ahead >= shortest {
         bail!(
-            "qfit=lddrk: dt={ahead} s is longer than the shortest relaxation time, {shortest:.4e} s: take qfit=specfem"
+            "qfit=lddrk: dt={ahead} s is longer than the shortest relaxation time, {shortest:.4e} s: give \
+            qfit=specfem"
         );
     }
     Ok(Box::new(move |q| {

@@ -1,9 +1,9 @@
 //! Several quantities of one run on a mesh: `displacement=FILE`, `velocity=FILE` and `acceleration=FILE` in addition to
 //! data=.
 //!
-//! In this scheme a velocity is the difference of the displacements a step later and a step before over two steps, and
-//! the velocity changes in a step by the mean of the accelerations at its ends. So one quantity, read in every step,
-//! gives the others.
+//! In this scheme a velocity is the difference of the displacements a step later and a step before, divided
+//! by two time steps, and in a step the velocity changes by the mean of the accelerations at its ends times
+//! the time step. So one quantity, recorded in every step, gives the others.
 
 use crate::modelling::checkpoint::MOST_KEPT;
 use crate::modelling::divide::{How, Made, Pick, When};
@@ -24,7 +24,7 @@ pub struct Wanted {
     pub key: Option<&'static str>,
 }
 
-/// The quantities of a run, that of the data first, and the one that is read in every step.
+/// The quantities of a run, that of the data first, and the quantity that is recorded in every step.
 #[derive(Clone)]
 pub struct Several {
     pub wanted: Vec<Wanted>,
@@ -32,10 +32,10 @@ pub struct Several {
 }
 
 impl Several {
-    /// The quantities that are asked for in addition to data=; `None` if there are none.
+    /// The quantities that are requested in addition to data=; `None` if there are none.
     ///
     /// # Errors
-    /// A quantity that is asked for twice, or cannot be had together with the others.
+    /// A quantity that is requested twice, or that cannot be recorded together with the others.
     pub fn read(job: &Job) -> anyhow::Result<Option<Self>> {
         let vectors = || quantity::all().filter(|(_, what, _)| what.is_vector());
         let further: Vec<_> = vectors().filter(|(word, ..)| job.given(word)).collect();
@@ -45,11 +45,12 @@ impl Several {
         let (data, what, words) = of_data(job)?;
         let (true, What::At(first)) = (what.is_vector(), what) else {
             bail!(
-                "{second}= goes with data=displacement, velocity or acceleration, but data={data}: record {data} by a run of its own"
+                "{second}= requires data=displacement, velocity or acceleration, but data={data}: record \
+                {data} in a separate run"
             );
         };
         if let Some(word) = ["pgv", "pgd", "pga"].into_iter().find(|word| job.given(word)) {
-            bail!("{word}= and {second}= both read every step: give them to runs of their own");
+            bail!("{word}= and {second}= both need records of every step: give them in separate runs");
         }
         let mut wanted = vec![Wanted {
             quantity: first,
@@ -82,7 +83,7 @@ impl Several {
         Ok(Some(Self { wanted, read }))
     }
 
-    /// How a quantity with `numbers` numbers in a record is derived; one record in `jdata` is written.
+    /// The derivation of a quantity with `numbers` values in a record; one record in `jdata` is written.
     pub fn made(&self, quantity: Quantity, numbers: usize, (timing, jdata): (&Timing, usize)) -> Made {
         let how = match (self.read, quantity) {
             (Quantity::Velocity, Quantity::Displacement) => How::Leap,
@@ -103,7 +104,7 @@ impl Several {
         }
     }
 
-    /// Refuses sums and records that a state does not hold.
+    /// Refuses sums and records that a state cannot hold.
     ///
     /// # Errors
     /// Too many receivers for checkpoint=.
@@ -115,7 +116,9 @@ impl Several {
         let kept: usize = made.sum();
         if job.given("checkpoint") && kept > MOST_KEPT {
             bail!(
-                "checkpoint= keeps sums and records of further quantities and of tdc=y with the state, {:.1} MB here and at most {} MB: take fewer receivers or quantities, or leave out checkpoint=",
+                "checkpoint= saves sums and records of further quantities and of tdc=y with the state: {:.1} \
+                MB here, and at most {} MB are possible. Use fewer receivers or quantities, or leave out \
+                checkpoint=",
                 kept as f64 / 1e6,
                 MOST_KEPT >> 20
             );

@@ -1,4 +1,4 @@
-//! The shots of a survey over a mesh: where their sources and receivers are.
+//! The shots of a survey over a mesh: the positions of their sources and receivers.
 
 use super::Run;
 use super::fibre;
@@ -13,7 +13,7 @@ use kernels::grid::points::Point;
 use kernels::mesh::{Locator, Mesh};
 use rsf_io::Job;
 
-/// Sources and receivers of all shots, as far as sou= and rec= give them.
+/// The sources and receivers of all shots that sou= and rec= give.
 pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result<Spreads> {
     let sou = match places.quakes {
         Some(_) => None,
@@ -28,17 +28,18 @@ pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result
         .map_or((String::new(), 1), |rec| (rec.name(), rec.axis(3).n));
     if sou.is_none() && shots > 1 {
         bail!(
-            "{name} has {shots} shots (n3=), but {}= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech=",
+            "{name} has {shots} shots (n3=), but {}= gives one: give the receivers of one shot, or the \
+            positions of several shots by sou= and their moments by mech=",
             quakes::word(job)
         );
     }
     Spreads::of_files(job, (sou, rec), D)
 }
 
-/// Moves the points of files that the mesh misses by a little.
+/// Moves points of files that lie only a little outside the mesh into it.
 ///
 /// # Errors
-/// A point that is farther outside.
+/// A point that lies farther outside.
 pub fn settle<const D: usize>(spreads: &mut Spreads, outside: &mut Outside<'_, D>) -> anyhow::Result<()> {
     let numbers: Vec<usize> = (0..spreads.count())
         .map(|shot| spreads.picks.number(shot))
@@ -68,7 +69,7 @@ pub fn settle<const D: usize>(spreads: &mut Spreads, outside: &mut Outside<'_, D
     Ok(())
 }
 
-/// Refuses points of several shots outside of the mesh; those of a single shot are checked when it is set up.
+/// Refuses points of several shots outside the mesh; those of a single shot are checked when it is set up.
 pub fn check<const D: usize>(spreads: &Spreads, mesh: &Mesh<D>, fibre: Option<&Fibre>) -> anyhow::Result<()> {
     if spreads.count() < 2 {
         return Ok(());
@@ -88,10 +89,10 @@ pub fn check<const D: usize>(spreads: &Spreads, mesh: &Mesh<D>, fibre: Option<&F
     })
 }
 
-/// Where the sources and the receivers of every shot are.
+/// The positions of the sources and the receivers of every shot.
 pub fn places<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
     if run.spreads.count() < 2 {
-        // Not rounded to single precision, as points of files are.
+        // These positions are not rounded to single precision, unlike points of files.
         return vec![[sources(run), run.shot.receivers[..users(run)].to_vec()]];
     }
     let of = |shot| {
@@ -102,14 +103,15 @@ pub fn places<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
     (0..run.spreads.count()).map(of).collect()
 }
 
-/// Where the sources and the points of a map of the ground, which follow the receivers, are; nothing without a map.
+/// The positions of the sources and of the points of a map of the ground, which come after the receivers;
+/// empty without a map.
 pub fn places_of_map<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
     let points = run.shot.receivers[users(run)..].to_vec();
     let map = (!points.is_empty()).then(|| [sources(run), points]);
     map.into_iter().collect()
 }
 
-/// Where the sources of a single shot are.
+/// The positions of the sources of a single shot.
 fn sources<const D: usize>(run: &Run<D>) -> Vec<[f64; D]> {
     run.sources.iter().map(|source| source.at).collect()
 }
@@ -120,7 +122,7 @@ fn users<const D: usize>(run: &Run<D>) -> usize {
     peaks.map_or(run.shot.receivers.len(), Peaks::users)
 }
 
-/// A point of a file (z, x, y) along the axes of a mesh.
+/// A point of a file (z, x, y) in the axes of a mesh.
 pub fn place<const D: usize>(point: Point) -> [f64; D] {
     std::array::from_fn(|c| f64::from(point[(c + 1) % D]))
 }

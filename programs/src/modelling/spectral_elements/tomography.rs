@@ -7,11 +7,11 @@ use kernels::mesh::{Basis, Mesh};
 use kernels::methods::spectral_elements::{GridModel, Grids, Lattice, Planes};
 use rsf_io::Job;
 
-/// The model of all regions, each on the grid of the files: a region with a material has its values at all nodes. Also
-/// returns its checksum.
+/// The model of all regions, each on the grid of the files, and its checksum. A region with a material has
+/// the values of the material at all nodes.
 ///
 /// # Errors
-/// Files of different grids, other parameters that fill the mesh, or values that no medium has.
+/// Files with different grids, other parameters that fill the mesh, or values that no medium has.
 pub fn read<const D: usize>(
     job: &Job,
     raw: &RawMesh,
@@ -27,7 +27,7 @@ pub fn read<const D: usize>(
         );
     }
     let first = first(job, raw)?;
-    // The grid is extended by the values of its sides.
+    // The grid is extended with the values of its sides.
     let [low, high] = beyond(mesh, first);
     let mut planes: [Vec<f32>; 3] = Default::default();
     let mut grid = None;
@@ -64,7 +64,8 @@ pub fn read<const D: usize>(
                 o: std::array::from_fn(|c| o[c]),
                 d: std::array::from_fn(|c| d[c]),
             },
-            // One grid per region, which is used up to its sides, also where there is one region.
+            // There is one grid per region, which is used up to the sides of the region, even if there is
+            // only one region.
             count: raw.materials.len().max(2),
             planes: Planes {
                 vp,
@@ -79,7 +80,7 @@ pub fn read<const D: usize>(
     Ok((model, sum))
 }
 
-/// The first of the files, whose grid all have.
+/// The first of the files, after a check that all have the same grid.
 fn first<'a>(job: &Job, raw: &'a RawMesh) -> anyhow::Result<&'a Tomography> {
     let models: Vec<_> = raw.tomography.iter().flatten().collect();
     let first = models[0];
@@ -101,7 +102,8 @@ fn first<'a>(job: &Job, raw: &'a RawMesh) -> anyhow::Result<&'a Tomography> {
     Ok(first)
 }
 
-/// Nodes that a grid needs at its low and its high ends along each axis to cover a mesh.
+/// The number of nodes that must be added at the low and the high end of each axis for a grid to cover a
+/// mesh.
 fn beyond<const D: usize>(mesh: &Mesh<D>, model: &Tomography) -> [[usize; 3]; 2] {
     let ends = |c: usize| {
         let ends = [f64::INFINITY, f64::NEG_INFINITY];
@@ -114,7 +116,7 @@ fn beyond<const D: usize>(mesh: &Mesh<D>, model: &Tomography) -> [[usize; 3]; 2]
         let miss = [model.o[c] - ends(c)[0], ends(c)[1] - side][end];
         match model.n[c] {
             1 => 0,
-            // Quadratic elements may leave the box of their nodes.
+            // Quadratic elements may extend beyond the box of their nodes.
             _ => (miss / model.d[c] + 1.0).ceil().max(0.0) as usize,
         }
     };

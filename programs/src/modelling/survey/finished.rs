@@ -13,13 +13,13 @@ use std::path::Path;
 
 pub use made_of::MadeOf;
 
-/// Numbers that are read together.
+/// The number of values that are read together.
 const LOOK: usize = 1 << 16;
 
 /// The axis of the shots.
 const SHOTS: usize = 4;
 
-/// Most differences that a message lists.
+/// The largest number of differences that a message lists.
 const TOLD: usize = 3;
 
 /// The meaning of finished=, for the end of a message.
@@ -27,7 +27,7 @@ const TAKES: &str = "finished= takes the data of an earlier run of the survey";
 
 /// A file of a survey's data.
 pub struct DataFile {
-    /// Its quantity, as in its header.
+    /// Its quantity, as in the header.
     pub words: &'static str,
     /// The parameter that names it; `None` for standard output.
     pub key: Option<&'static str>,
@@ -36,7 +36,7 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Numbers of a shot.
+    /// The number of values of a shot.
     fn numbers(&self) -> usize {
         self.axes.iter().map(|axis| axis.n).product()
     }
@@ -45,7 +45,7 @@ impl DataFile {
 /// A file of an earlier run.
 struct Held {
     input: Input,
-    /// Numbers of a shot.
+    /// The number of values of a shot.
     numbers: usize,
     /// The index in the file of each shot of this run; `None` if the file does not have it.
     places: Vec<Option<usize>>,
@@ -56,14 +56,15 @@ struct Held {
 pub struct Finished {
     /// One file per quantity.
     files: Vec<Held>,
-    /// Shots that need not be computed again, in their order.
+    /// The shots that need not be computed again, in their order.
     pub shots: Vec<usize>,
 }
 
 impl Finished {
-    /// Opens the files of `finished=`, which must be data like these, with an axis of the shots of `spreads` after
-    /// their axes. The first file is that of standard output; the others are recognised by the quantities in their
-    /// headers. `exact` says whether this run has exact time, and `made_of` identifies its shots.
+    /// Opens the files of `finished=`, which must be data like those of this run, with the shots of `spreads`
+    /// along the last axis. The first file is that of standard output; the others are recognised by the
+    /// quantities in their headers. `exact` says whether this run has exact time, and `made_of` identifies
+    /// its shots.
     pub fn open(
         job: &mut Job,
         quantities: &[DataFile],
@@ -72,13 +73,15 @@ impl Finished {
         let Some(text) = job.text("finished")? else {
             return Ok(Self::default());
         };
-        // A run that was killed has left fewer numbers than its header says, perhaps none.
+        // A run that was killed leaves fewer numbers than its header says, perhaps none.
         job.accept_cut_along(SHOTS);
         let mut inputs = Vec::new();
         for path in named(&text) {
             ensure!(
                 !fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0),
-                "finished={path} is empty: the earlier run ended before its first shot was whole, so leave finished= out; or it is the output of this run, too, which the shell empties before the program starts, and needs another name"
+                "finished={path} is empty. Either the earlier run ended before its first shot was complete, \
+                and finished= must be left out; or the file is also the output of this run, which the shell \
+                empties before the program starts, and the output needs another name"
             );
             inputs.push(
                 job.open_as(format!("finished={path}"), OsStr::new(path))
@@ -118,7 +121,7 @@ impl Finished {
         Ok(finished)
     }
 
-    /// Whether a shot has anything but zeros: one of zeros has failed.
+    /// Whether a shot has values other than zero; a shot of zeros has failed.
     fn is_made(&self, number: usize) -> anyhow::Result<bool> {
         for file in &self.files {
             let mut values = vec![0.0; LOOK.min(file.numbers)];
@@ -143,14 +146,14 @@ impl Finished {
         self.files.iter().map(whole).collect()
     }
 
-    /// Those of `shots` shots that remain to be computed.
+    /// The numbers of those of `shots` shots that remain to be computed.
     pub fn todo(&self, shots: usize) -> Vec<usize> {
         (0..shots).filter(|shot| !self.shots.contains(shot)).collect()
     }
 }
 
 impl Held {
-    /// Numbers of a shot, which the file has, from its number `first` on.
+    /// Reads numbers of a shot, which the file must have, from its number `first` on.
     fn read(&self, shot: usize, first: usize, values: &mut [f32]) -> rsf_io::Result<()> {
         let place = self.places[shot].expect("a shot that the file has");
         let at = place as u64 * self.numbers as u64 + first as u64;
@@ -158,7 +161,7 @@ impl Held {
     }
 }
 
-/// The files of a list; names may hold commas where one file is named.
+/// The files of a list. If it names only one file, the name may hold commas.
 fn named(text: &str) -> Vec<&str> {
     match Path::new(text).exists() {
         true => vec![text],
@@ -176,7 +179,8 @@ fn chosen(inputs: &mut Vec<Input>, quantity: &DataFile, k: usize) -> anyhow::Res
     match place {
         Some(place) => Ok(inputs.remove(place)),
         None => bail!(
-            "finished= names no file with the {} of the earlier run, which {}= asks for: name the data and then the files of further quantities, as in finished=data.rsf,further.rsf, or leave out {}=",
+            "finished= names no file with the {} of the earlier run, which {}= requires: name the data and \
+            then the files of further quantities, as in finished=data.rsf,further.rsf, or leave out {}=",
             quantity.words,
             quantity.key.unwrap_or("data"),
             quantity.key.unwrap_or("data")
@@ -184,7 +188,7 @@ fn chosen(inputs: &mut Vec<Input>, quantity: &DataFile, k: usize) -> anyhow::Res
     }
 }
 
-/// Where a file, which must be one of this quantity in this survey, holds the shots of this run.
+/// The indices of the shots of this run in a file, which must hold this quantity of this survey.
 fn held(input: &Input, quantity: &DataFile, spreads: &Spreads) -> anyhow::Result<Vec<Option<usize>>> {
     let name = input.name();
     let near = |a: f32, b: f32, d: f32| (a - b).abs() <= 1e-3 * d.abs();
@@ -193,7 +197,7 @@ fn held(input: &Input, quantity: &DataFile, spreads: &Spreads) -> anyhow::Result
         let own = input.axis(i);
         ensure!(
             own.n == axis.n && near(own.d, axis.d, axis.d) && near(own.o, axis.o, axis.d),
-            "{name} has n{i}={} o{i}={} d{i}={}, but the {} of this run n{i}={} o{i}={} d{i}={}: {TAKES}",
+            "{name} has n{i}={} o{i}={} d{i}={}, but the {} of this run has n{i}={} o{i}={} d{i}={}: {TAKES}",
             own.n,
             own.o,
             own.d,
@@ -224,7 +228,7 @@ fn held(input: &Input, quantity: &DataFile, spreads: &Spreads) -> anyhow::Result
     Ok(places)
 }
 
-/// Refuses data of a run with other parameters, where their header has these.
+/// Refuses data of a run with other parameters, if their header lists them.
 fn same_settings(job: &Job, input: &Input) -> anyhow::Result<()> {
     let Some(text) = input.header().text(SETTINGS) else {
         return Ok(());
@@ -235,13 +239,13 @@ fn same_settings(job: &Job, input: &Input) -> anyhow::Result<()> {
     for (name, value) in &here {
         match there.iter().find(|(other, _)| other == name) {
             Some((_, other)) if other == value => {}
-            Some((_, other)) => told.push(format!("{name}= is {other} there and {value} here")),
-            None => told.push(format!("{name}= is {value} here and not given there")),
+            Some((_, other)) => told.push(format!("{name}= is {other} in it and {value} here")),
+            None => told.push(format!("{name}= is {value} here and not given in it")),
         }
     }
     for (name, value) in &there {
         if !here.iter().any(|(own, _)| own == name) {
-            told.push(format!("{name}= is {value} there and not given here"));
+            told.push(format!("{name}= is {value} in it and not given here"));
         }
     }
     told.truncate(TOLD);
@@ -254,7 +258,7 @@ fn same_settings(job: &Job, input: &Input) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses data whose time is corrected where that of this run is not, and the other way round.
+/// Refuses data with exact time if this run has the time of its steps, and the other way round.
 fn same_clock(input: &Input, wanted: bool) -> anyhow::Result<()> {
     let exact = input.header().text(CLOCK).is_some();
     let word = |exact| if exact { "tdc=y" } else { "tdc=n" };
@@ -268,7 +272,7 @@ fn same_clock(input: &Input, wanted: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `velocity in m/s, pressure in Pa`
+/// The quantities in words, as in `velocity in m/s, pressure in Pa`.
 fn listed(quantities: &[DataFile]) -> String {
     let words: Vec<&str> = quantities.iter().map(|quantity| quantity.words).collect();
     words.join(", ")

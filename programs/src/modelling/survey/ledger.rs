@@ -1,4 +1,4 @@
-//! Collects the shots of a survey: writes their data in order, and notes which of them failed.
+//! Collects the shots of a survey: writes their data in order, and notes which shots failed.
 
 use super::station::seconds_and_growth;
 use super::{Survey, taken_over};
@@ -15,32 +15,32 @@ use crate::modelling::words::{tell_all_zero, tell_growth};
 use anyhow::bail;
 use rsf_io::{Job, Output, Signal};
 
-/// The data of a survey on their way into files.
+/// The data of a survey as they are written to files.
 pub struct Ledger<'a> {
     job: &'a Job,
     data: Data,
     finished: Finished,
     shots: usize,
-    /// Their numbers in the survey.
+    /// The numbers of the shots in the survey.
     picks: Picks,
-    /// Numbers of a shot, and of a record.
+    /// The number of values of a shot, and of a record.
     numbers: usize,
     record: usize,
     steps: usize,
-    /// The time steps and their dispersion.
+    /// The time steps and the correction of their dispersion.
     timing: Timing,
     /// Number of shots written so far.
     written: usize,
     failed: Vec<String>,
-    /// Those whose records grow until the end, and by what factor.
+    /// The shots whose records grow until the end, and the factor of that growth.
     growing: Vec<(String, f32)>,
     silent: bool,
-    /// The signal that has ended the run.
+    /// The signal that ended the run, if one did.
     stopped: Option<Signal>,
 }
 
 impl<'a> Ledger<'a> {
-    /// For the shots of a survey, whose data go into these files.
+    /// A ledger for the shots of a survey, whose data are written to these files.
     pub fn new<M: Survey>(
         job: &'a Job,
         shot: &M,
@@ -70,7 +70,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Writes the outcome of a shot, after those before it that an earlier run has finished.
+    /// Writes the outcome of a shot, after those of earlier shots that an earlier run has finished.
     pub fn take(&mut self, number: usize, outcome: Outcome) -> anyhow::Result<()> {
         self.write_finished(number)?;
         match outcome {
@@ -111,7 +111,7 @@ impl<'a> Ledger<'a> {
         self.note_growth(number, growth.factor());
     }
 
-    /// Notes by what factor the records of a shot grow, if they do.
+    /// Notes the factor by which the records of a shot grow, if they do.
     fn note_growth(&mut self, number: usize, factor: Option<f32>) {
         let number = self.picks.number(number).to_string();
         self.growing.extend(factor.map(|factor| (number, factor)));
@@ -152,7 +152,8 @@ impl<'a> Ledger<'a> {
             tell_growth(job, largest, Some(&format!("{which} ({})", shots.join(", "))));
         }
         match self.failed.len() {
-            // A lone record of the first step lies before any wave, and a warning has said so already.
+            // A single record of the first step is taken before any wave arrives, and another warning has
+            // reported that already.
             0 if self.silent && (job.int("jdata")? as usize) < self.steps.max(2) => {
                 tell_all_zero(job);
             }
@@ -167,7 +168,8 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    /// Ends a run that could not continue; after a signal, the data hold the shots before it.
+    /// Ends a run that could not continue; after a signal, the data hold the shots that were written before
+    /// it.
     pub fn broken_off(self, error: anyhow::Error) -> anyhow::Error {
         let Some(signal) = self.stopped else {
             return error;
@@ -179,14 +181,14 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// Where the data of the shots go.
+/// The files to which the data of the shots are written.
 struct Data {
     file: Output,
-    /// Derives several quantities from them.
+    /// The derivation of several quantities from the records.
     divide: Option<Divide>,
-    /// Turns the components of a record to other axes.
+    /// The rotation of the components of a record to other axes.
     turn: Option<Turn>,
-    /// Numbers of a record.
+    /// The number of values of a record.
     record: usize,
 }
 

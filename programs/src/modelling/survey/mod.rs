@@ -24,24 +24,24 @@ use station::Station;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How the shots of a survey share the devices of a group.
+/// The way in which the shots of a survey share the devices of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
-    /// Number of workers, each with streams of its own: while one sets up shots and takes their records, the GPU runs
-    /// the shots of the other.
+    /// The number of workers, each with its own streams: while one sets up shots and takes their records, the
+    /// GPU runs the shots of the other.
     pub workers: usize,
-    /// Most shots that each of them runs side by side.
+    /// The largest number of shots that each of them runs side by side.
     pub shots: usize,
 }
 
 impl Sharing {
-    /// One shot after the other.
+    /// One shot after another.
     pub const ONE_BY_ONE: Self = Self { workers: 1, shots: 1 };
 }
 
 /// A method whose programs run several shots.
 pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + Send {
-    /// Sources and receivers of the shots.
+    /// The sources and receivers of the shots.
     fn spreads(&self) -> &Spreads;
 
     /// The mechanism of each source at unit strength, in words.
@@ -49,33 +49,36 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
         Vec::new()
     }
 
-    /// The quantities that are written for a shot: that of the data first, then those with files of their own.
+    /// The quantities that are written for a shot: that of the data first, then those with separate files.
     fn data_files(&self) -> Vec<DataFile>;
 
     /// The number of values in a record as the engine makes it, and the number of records of a shot.
     fn records(&self) -> [usize; 2];
 
-    /// Prints what a shot needs; returns its expected seconds.
+    /// Prints the needs of a shot; returns its expected seconds.
     fn plan_shot(&mut self, job: &Job, volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<f64>;
 
-    /// How shots share the devices: several run side by side if one does not fill a GPU and the memory suffices.
+    /// The way in which shots share the devices: several run side by side if one does not fill a GPU and the
+    /// memory suffices.
     ///
     /// # Errors
-    /// `groups=` asks for more than fit.
+    /// `groups=` requests more shots than fit.
     fn side_by_side(&self, _volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<Sharing> {
         match on.machine.asked {
             Some(groups) if groups > 1 => bail!(
-                "groups= asks for {groups} shots at a time on one GPU, but this method runs one after the other there: ask for as many groups as there are GPUs, or let them share the CPU (device=cpu)"
+                "groups= requests {groups} shots at a time on one GPU, but this method runs them one after \
+                another on a GPU: give as many groups as there are GPUs, or let them share the CPU \
+                (device=cpu)"
             ),
             _ => Ok(Sharing::ONE_BY_ONE),
         }
     }
 
-    /// Sets the method to other shots, counted from 0; several of them run side by side.
+    /// Sets the method to other shots, counted from 0; several shots run side by side.
     fn turn_to(&mut self, numbers: &[usize]);
 
-    /// Prepares the engine for the shots; it is `None` before the first. Returns the findings about the model if it was
-    /// read.
+    /// Prepares the engine for the shots; the engine is `None` before the first. Returns the findings about
+    /// the model if it was read.
     fn again(
         &mut self,
         job: &Job,
@@ -101,7 +104,7 @@ pub fn main<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Res
             "finished= takes over shots that an earlier run of a survey has finished, but there is only one shot: leave it out; resume= continues one shot from a state that checkpoint= has saved"
         ))),
         1 if job.given("groups") => {
-            job.warn("groups= is not used: each group models shots of its own, but there is only one shot");
+            job.warn("groups= is not used: each group models whole shots, but there is only one shot");
             shot::one(job, (shot, files), (world, started))
         }
         1 => shot::one(job, (shot, files), (world, started)),
@@ -113,7 +116,8 @@ pub fn main<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Res
 fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     let no = |what: &str| -> anyhow::Result<()> {
         bail!(
-            "{what} goes with one shot, but this run has {shots} (n3= of sou= and rec=, or shots=): leave it out, or pick one of them (shots=1)"
+            "{what} requires a single shot, but this run has {shots} (n3= of sou= and rec=, or shots=): \
+            leave it out, or pick one of them (shots=1)"
         )
     };
     if job.flag("snap")? {
@@ -126,7 +130,9 @@ fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     }
     ensure!(
         !job.given("resume"),
-        "resume= continues one shot from a state that checkpoint= has saved, but sou= and rec= have {shots} (n3=): finished= takes the data of an earlier run of the survey, and only the shots that it does not have are modelled"
+        "resume= continues one shot from a state that checkpoint= has saved, but sou= and rec= have {shots} \
+        (n3=): finished= takes the data of an earlier run of the survey, and only the shots that it lacks \
+        are modelled"
     );
     Ok(())
 }
@@ -154,7 +160,7 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
         shot.check_memory(job, on(world))?;
     }
     let volumes = world.agree(files.volumes(ndim, None))?;
-    // A plan that compares nothing does not read the model.
+    // A plan that has nothing to compare does not read the model.
     let made_of = match planning && !job.given("finished") {
         true => None,
         false => made_of(&shot, &volumes, world)?,
@@ -210,7 +216,8 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
 /// A machine with its GPUs.
 type Equipped = (Machine, Vec<Arc<Gpu>>);
 
-/// The machines of all workers: those that were chosen first, then each of them once more for every further worker that shares it.
+/// The machines of all workers: first the chosen ones, then each of them again for every further worker that
+/// shares it.
 fn workers(
     (machines, gpus): (Vec<Machine>, Vec<Vec<Arc<Gpu>>>),
     sharing: Sharing,
@@ -231,8 +238,8 @@ fn made_of<M: Survey>(shot: &M, volumes: &Volumes<M>, world: &World) -> anyhow::
     })
 }
 
-/// Writes the checksums of the inputs of a picked shot into the headers, because a later run of more shots may take it
-/// over.
+/// Writes the checksums of the inputs of a picked shot to the headers, because a later run of more shots may
+/// take it over.
 pub fn tell_of_picked<M: Survey>(
     shot: &M,
     volumes: &Volumes<M>,
@@ -268,7 +275,7 @@ fn finished<M: Survey>(
     Ok((opened, todo.into_iter().map(|n| n as usize).collect()))
 }
 
-/// Computes the shots of `todo`; rank 0 has a ledger.
+/// Computes the shots of `todo`; rank 0 has the ledger.
 fn run<M: Survey>(
     (mut stations, batch): (Vec<Station<'_, M>>, usize),
     todo: &[usize],
@@ -301,7 +308,7 @@ fn run<M: Survey>(
     world.agree(ended)
 }
 
-/// The first words of a survey that has taken over shots.
+/// The message of a survey that has taken over shots.
 fn taken_over(finished: usize, shots: usize) -> String {
     format!(
         "{} of {shots} taken over from finished=",

@@ -28,11 +28,12 @@ use std::time::Instant;
 /// The devices of this rank, and the other ranks.
 #[derive(Clone, Copy)]
 pub struct Resources<'a> {
-    /// The threads, and which slabs this rank computes.
+    /// The threads, and the slabs that this rank computes.
     pub machine: &'a Machine,
     /// The GPUs in the order of the slabs; empty on the CPU.
     pub gpus: &'a [Arc<Gpu>],
-    /// Bytes of the model's files that cannot be read a block at a time and lie in memory as a whole.
+    /// The number of bytes of the model's files that cannot be read a block at a time and are in memory as a
+    /// whole.
     pub held: u64,
     /// All ranks.
     pub world: &'a World,
@@ -40,7 +41,7 @@ pub struct Resources<'a> {
 
 /// A shot of one method: the command line and the small inputs, before the model's volumes are read.
 ///
-/// All ranks call each function; those that answer for only one rank say so.
+/// All ranks call each function; functions whose result is only for one rank say so.
 pub trait Method: Sized {
     /// The engine that runs the shot.
     type Engine: Engine;
@@ -56,24 +57,24 @@ pub trait Method: Sized {
         false
     }
 
-    /// Reads parameters and small inputs and opens the model; only for this rank.
+    /// Reads parameters and small inputs and opens the model, for this rank only.
     fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Self::Files)>;
 
-    /// What is divided among the devices: a grid with its frame, or the elements of a mesh.
+    /// The work that is divided among the devices: a grid with its frame, or the elements of a mesh.
     fn pieces(&self) -> Pieces<'_>;
 
-    /// The tiles that the command line asks for, where threads work in tiles.
+    /// The tiles that the command line requests, if threads work in tiles.
     fn tile(&self, _job: &Job) -> anyhow::Result<Option<Tile>> {
         Ok(None)
     }
 
-    /// Points that a step computes.
+    /// The number of points that a step computes.
     fn points(&self) -> usize;
 
     /// The description of the grid or the mesh in states.
     fn layout(&self) -> String;
 
-    /// The class of the model whose kernels run, on accelerators.
+    /// The class of the model whose kernels run on accelerators.
     fn class(report: &Self::Report) -> Option<Symmetry>;
 
     /// How ghost cells are sent between GPUs of different ranks.
@@ -87,14 +88,14 @@ pub trait Method: Sized {
         false
     }
 
-    /// Steps of the run.
+    /// The number of steps of the run.
     fn steps(&self) -> usize;
 
     /// The time steps and the correction of their dispersion.
     fn timing(&self) -> &Timing;
 
-    /// What identifies a run in addition to its parameters and its model: checksums of small inputs, by their names in
-    /// messages.
+    /// The contents that identify a run in addition to its parameters and its model: checksums of small
+    /// inputs, by their names in messages.
     fn contents(&self) -> Vec<(&'static str, u64)>;
 
     /// Checksums of the source terms of each step.
@@ -113,7 +114,7 @@ pub trait Method: Sized {
         Ok(None)
     }
 
-    /// Prints what the run needs, without running it.
+    /// Prints the needs of the run, without running it.
     fn plan(
         &mut self,
         job: &Job,
@@ -121,7 +122,7 @@ pub trait Method: Sized {
         on: Resources<'_>,
     ) -> anyhow::Result<()>;
 
-    /// Refuses, or warns of, a run that the memory does not hold, before the first volume is read.
+    /// Refuses a run that the memory does not hold, or warns of it, before the first volume is read.
     fn check_memory(&self, job: &Job, on: Resources<'_>) -> anyhow::Result<()>;
 
     /// Reads the model and makes the shot ready to run.
@@ -138,23 +139,24 @@ pub trait Method: Sized {
 
 /// A shot ready to run.
 pub trait Engine {
-    /// Steps to run.
+    /// The number of steps to run.
     fn steps(&self) -> usize;
 
-    /// Bytes of memory that fields and medium take.
+    /// The number of bytes that fields and medium take.
     fn bytes(&self) -> usize;
 
-    /// Least numbers that a step moves for a point of the padded grid; `None` if it is not known.
+    /// The least number of values that a step moves for a point of the padded grid; `None` if it is not
+    /// known.
     fn words(&self) -> Option<usize> {
         None
     }
 
-    /// The tiles in which threads work, and why, in words, where the engine has any.
+    /// The tiles in which threads work and the reason for them, in words, if the engine has tiles.
     fn tiles(&self) -> Option<String> {
         None
     }
 
-    /// Bytes that a state takes of the host's memory and of the file, for this rank.
+    /// The number of bytes that a state takes in the memory of the host and in the file, for this rank.
     fn state_bytes(&self) -> usize;
 
     /// Loads a state, from which the run continues; all ranks call it, each with a source of the same bytes.
@@ -164,7 +166,7 @@ pub trait Engine {
         source: &mut dyn StateSource,
     ) -> Result<(), kernels::Error>;
 
-    /// Runs all steps, together with the other ranks; states are saved as `checkpoints` say.
+    /// Runs all steps, together with the other ranks; `checkpoints` defines when states are saved.
     fn run(
         &mut self,
         ranks: &dyn Communicator,
@@ -173,19 +175,19 @@ pub trait Engine {
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error>;
 
-    /// The map that grows with the records, if the arrays of the engine do not hold it; states save it in
-    /// addition to them.
+    /// The map that grows with the records, if it is not in the arrays of the engine; states then save it,
+    /// too.
     fn growing(&self) -> Option<Growing> {
         None
     }
 
-    /// The map that is written after the last step, on rank 0; all ranks call it, of a method that has one.
+    /// The map that is written after the last step, on rank 0. All ranks call it if the method has a map.
     fn map(&self, _ranks: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
         Ok(Vec::new())
     }
 }
 
-/// Runs one shot whose command line is read, of a program that began at this time.
+/// Runs one shot after the command line is read; the program began at this time.
 pub fn one<M: Survey>(
     job: &mut Job,
     (mut shot, files): (M, M::Files),
@@ -208,7 +210,7 @@ pub fn one<M: Survey>(
         world,
     };
     if planning {
-        // Checked first, because a model that does not fit takes long to read.
+        // Memory is checked first, because a model that does not fit takes long to read.
         if gpus.is_empty() {
             shot.check_memory(job, on)?;
         }
@@ -224,17 +226,17 @@ pub fn one<M: Survey>(
 /// The files of a shot that is ready to run.
 struct Ready {
     outputs: Outputs,
-    /// On rank 0, if it is asked for.
+    /// The file of the map, on rank 0, if a map is requested.
     map: Option<Output>,
     store: Arc<Store>,
-    /// When states are saved.
+    /// The interval at which states are saved.
     every: Every,
     /// The state from which the run resumes.
     resumed: Option<Resumed>,
 }
 
 impl Ready {
-    /// Steps that are done.
+    /// The number of steps that are done.
     fn first(&self) -> usize {
         self.resumed.as_ref().map_or(0, |resumed| resumed.step)
     }
@@ -265,7 +267,8 @@ fn set_up<M: Survey>(
     world.agree(state.map_or(Ok(()), |state| outputs.restore(state)))?;
     if let Some(name) = outputs.piped().filter(|_| wishes.file.is_some()) {
         job.warn(&format!(
-            "{name} is a pipe, which keeps nothing: this run can be saved but not resumed; write into a file (several ranks: out=data.bin > data.rsf)"
+            "{name} is a pipe, which keeps nothing: this run can be saved but not resumed; write to a file \
+            (several ranks: out=data.bin > data.rsf)"
         ));
     }
     let map = match world.leads() {
@@ -375,7 +378,7 @@ fn run<M: Method>(
     if machine.has_gpus() {
         (writer, outcome) = async_recorder(writer, watched);
     } else {
-        // A thread that writes would take a core from the computation.
+        // A separate thread for writing would take a core from the computation.
         outcome = watched(&mut writer);
     }
     drop(checkpoints);
@@ -386,7 +389,7 @@ fn run<M: Method>(
             return stopped(writer, (done, steps), &ready.store, world);
         }
         Err(error) => {
-            // What was written stays readable.
+            // The files that were written stay readable.
             drop(writer);
             return settle(error, job, world);
         }
@@ -426,7 +429,7 @@ fn stopped(
     })
 }
 
-/// Writes the map where this rank has its file.
+/// Writes the map if this rank has its file.
 fn write_map(file: Option<Output>, map: Result<Vec<f32>, kernels::Error>) -> anyhow::Result<()> {
     let map = map?;
     if let Some(mut file) = file {
@@ -462,8 +465,8 @@ fn tell_speed<M: Method>(
     Ok(())
 }
 
-/// Reports a failed run. All ranks know of a wavefield that is not finite and of errors that they have agreed on; other
-/// errors are only those of this rank.
+/// Reports a failed run. All ranks know of a wavefield that is not finite and of errors on which they have
+/// agreed; other errors are only those of this rank.
 fn settle(error: kernels::Error, job: &Job, world: &World) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => world.agree(Ok(())),
@@ -476,7 +479,7 @@ fn settle(error: kernels::Error, job: &Job, world: &World) -> anyhow::Result<()>
                 false => error,
             }))
         }
-        // A reader that closed its pipe has an exit code of its own.
+        // A reader that closed its pipe leads to a separate exit code.
         kernels::Error::Recorder(cause) => Err(world.fail(match cause.downcast::<rsf_io::Error>() {
             Ok(cause) => (*cause).into(),
             Err(cause) => anyhow::Error::from_boxed(cause),

@@ -1,4 +1,4 @@
-//! Computes the shots of a survey on the devices of a group, one after the other or several side by side.
+//! Computes the shots of a survey on the devices of a group, one after another or several side by side.
 
 use super::{Survey, Volumes};
 use crate::modelling::checkpoint::Store;
@@ -26,19 +26,19 @@ pub struct Station<'a, M: Survey> {
     shot: M,
     machine: Machine,
     gpus: Vec<Arc<Gpu>>,
-    /// Bytes of the model's files that lie in memory as a whole.
+    /// The number of bytes of the model's files that are in memory as a whole.
     held: u64,
     volumes: &'a Volumes<M>,
     engine: Option<M::Engine>,
-    /// The shots that the engine is ready for.
+    /// The shots for which the engine is ready.
     ready: Vec<usize>,
     /// Whether it prints the findings about the model, and whether it shows its progress.
     shows: (bool, bool),
 }
 
 impl<'a, M: Survey> Station<'a, M> {
-    /// A station on these devices; `held` bytes of the model's files lie in memory as a whole. `shows`: whether it
-    /// prints the findings about the model, and whether it shows its progress.
+    /// A station on these devices; `held` bytes of the model's files are in memory as a whole. `shows` says
+    /// whether it prints the findings about the model, and whether it shows its progress.
     pub fn new(
         job: &'a Job,
         shot: M,
@@ -125,7 +125,7 @@ impl<'a, M: Survey> Station<'a, M> {
         }
     }
 
-    /// Runs the `shots` shots for which the engine is ready, and returns what each of them has recorded.
+    /// Runs the `shots` shots for which the engine is ready, and returns the records of each of them.
     fn model(&mut self, shots: usize) -> anyhow::Result<Vec<Recorded>> {
         let engine = self.engine.as_mut().context("no engine was made")?;
         let options = ParallelOptions {
@@ -173,18 +173,19 @@ struct Recorded {
     growth: Growth,
 }
 
-/// The records of several shots. A record of all shots has the numbers of each shot one after the other.
+/// The records of several shots. A record of all shots has the numbers of the shots one after another.
 struct Records {
     of_shots: Vec<Recorded>,
-    /// Numbers of a record of a shot.
+    /// The number of values in a record of a shot.
     numbers: usize,
-    /// Records so far.
+    /// The number of records so far.
     made: usize,
 }
 
 impl Records {
-    /// Memory for `shots` shots of `count` records of `numbers` numbers. The memory of each shot is first touched by a
-    /// thread of its own: the thread of the recorder alone would need as long for that as a GPU for some of the steps.
+    /// Memory for `shots` shots of `count` records of `numbers` values. A separate thread touches the memory
+    /// of each shot first: the thread of the recorder alone would take as long for that as a GPU for some of
+    /// the steps.
     ///
     /// # Errors
     /// Too little memory.

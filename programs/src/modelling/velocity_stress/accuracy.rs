@@ -1,5 +1,5 @@
-//! Accuracy as a parameter, `error=` and `path=`: the largest phase error of waves, the finite-difference weights that
-//! keep to it, and the coarser grid or the longer steps that would do.
+//! Accuracy as a parameter, `error=` and `path=`: the largest phase error of waves, the finite-difference
+//! weights that achieve it, and the coarser grid or the longer steps that would suffice.
 
 use super::Run;
 use crate::modelling::exact_time::{ExactTime, Timing};
@@ -17,39 +17,43 @@ use std::f64::consts::PI;
 pub const ERROR: Param = Param::float("error")
     .default_text("none")
     .range("above 0, at most 1", Some(1e-30), Some(1.0))
-    .doc("largest error of the phase of any wave after path=, in periods: chooses order=, fd= and tdc=y where they are not given, and judges them where they are");
+    .doc(
+        "largest error of the phase of any wave after path=, in periods: chooses order=, fd= and tdc=y if \
+    they are not given, and checks them if they are",
+    );
 
-/// Length of the path of the waves.
+/// The length of the path of the waves.
 pub const PATH: Param = Param::float("path")
     .default_text("the diagonal of the model")
     .range("above 0", Some(1e-30), None)
-    .doc("with error=: length of the way of the waves, in shortest wavelengths");
+    .doc("with error=: length of the path of the waves, in shortest wavelengths");
 
-/// The least relative error of speeds that single precision can keep: weights and fields are rounded by a tenth of it.
+/// The least relative error of speeds that single precision can achieve: weights and fields are rounded by a
+/// tenth of it.
 const LEAST: f64 = 5e-7;
 
-/// Wavelengths shorter by this factor are accurate as well: the highest frequency belongs to slightly shorter waves on
-/// the grid.
+/// Wavelengths that are shorter by this factor must be accurate, too: on the grid the highest frequency has
+/// slightly shorter waves.
 const MARGIN: f64 = 0.99;
 
-/// Safety factor of an advised spacing: the highest frequency is read off the histories, whose samples change with the
-/// step.
+/// The safety factor of an advised spacing: the highest frequency is determined from the histories, whose
+/// samples change with the step.
 const SURE: f64 = 0.98;
 
-/// Longest step with exact time that is advised, as a share of the stability limit.
+/// The longest step with exact time that is advised, as a share of the stability limit.
 const LONG: f64 = 0.95;
 
-/// Orders, the cheapest first.
+/// The orders, the cheapest first.
 const ORDERS: [usize; 3] = [2, 4, 8];
 
-/// The accuracy that is asked for, and the choice that was made for it.
+/// The requested accuracy, and the choice that was made for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     /// Largest error of a phase, in periods.
     error: f64,
     /// Length of the path in shortest wavelengths, if it is given.
     path: Option<f64>,
-    /// Order and weights, if the user has chosen them.
+    /// Order and weights, if the user chose them.
     order: Option<usize>,
     family: Option<Family>,
     /// Whether records have exact time.
@@ -66,14 +70,15 @@ struct Chosen {
     /// Relative errors of phase velocities, from space and from time.
     space: f64,
     time: f64,
-    /// The largest spacing that would do, and the largest step, where they are more than those of the run.
+    /// The largest spacing that would suffice, and the largest step, if they are larger than those of the
+    /// run.
     spacing: Option<f64>,
     step: Option<f64>,
 }
 
 impl Accuracy {
-    /// Reads the accuracy, and the time-dispersion correction of a run of `steps` steps: with `error=` there is one
-    /// unless `tdc=n`.
+    /// Reads the accuracy, and the time-dispersion correction of a run of `steps` steps. With `error=` there
+    /// is a correction unless `tdc=n`.
     pub fn read_with_time(
         job: &Job,
         steps: usize,
@@ -93,7 +98,8 @@ impl Accuracy {
         let Some(error) = error else {
             ensure!(
                 path.is_none(),
-                "path= goes with error=, the error that is allowed over that way: give error=, or leave out path="
+                "path= has no meaning without error=, the error that is allowed over that path: give error=, \
+                or leave out path="
             );
             return Ok(None);
         };
@@ -120,7 +126,7 @@ impl Accuracy {
         orders.filter_map(with).collect()
     }
 
-    /// The least points per wavelength for which velocity errors are at most `allowed`.
+    /// The least number of points per wavelength for which velocity errors are at most `allowed`.
     fn points_for(&self, allowed: f64) -> Option<f64> {
         let fits = |points: f64| {
             let all = self.candidates(points);
@@ -153,7 +159,9 @@ impl Accuracy {
             Family::Chosen(_) => "the best weights for these waves",
         };
         let mut lines = vec![format!(
-            "accuracy: order {} with {family}: after {:.1} shortest wavelengths phases are wrong by at most {} periods of space and {} of time; {} are allowed (error=); interfaces and free surfaces add errors of their own",
+            "accuracy: order {} with {family}: after {:.1} shortest wavelengths phases are wrong by at most \
+            {} periods because of space and {} because of time; {} are allowed (error=); interfaces and free \
+            surfaces cause additional errors",
             shot.order,
             chosen.path,
             periods(chosen.space),
@@ -166,12 +174,13 @@ impl Accuracy {
         )];
         if let Some(spacing) = chosen.spacing {
             lines.push(format!(
-                "accuracy: a spacing of {spacing:.4e} m would do, with the order that then is chosen"
+                "accuracy: a spacing of {spacing:.4e} m would suffice, with the order that is then chosen"
             ));
         }
         if let Some(step) = chosen.step {
             lines.push(format!(
-                "accuracy: with exact time dt={step:.4e} would do, {:.0} % of the stability limit: {:.1} times fewer steps",
+                "accuracy: with exact time dt={step:.4e} would suffice, {:.0} % of the stability limit: \
+                {:.1} times fewer steps",
                 100.0 * LONG,
                 step / shot.dt
             ));
@@ -192,7 +201,7 @@ fn error(order: usize, family: Family, points: f64) -> f64 {
 /// its weights as a share of that of single cells.
 ///
 /// # Errors
-/// An accuracy that cannot be reached; the message says what would be needed.
+/// An accuracy that cannot be achieved; the message says what would be needed.
 pub fn choose(
     run: &mut Run,
     found: &Findings,
@@ -205,7 +214,8 @@ pub fn choose(
     let points = points_per_wavelength(slowest, band.max, f64::from(spacing));
     ensure!(
         points.is_finite() && points > 0.0,
-        "error=: the sources are silent, so there are no waves to be exact for: check stf=, series= and nt="
+        "error= has no meaning, because the sources are silent and there are no waves: check stf=, series= \
+        and nt="
     );
     let length = |a: usize| (padded.model.n[a] as f64 - 1.0) * f64::from(padded.d()[a]);
     let diagonal = (0..ndim).map(|a| length(a).powi(2)).sum::<f64>().sqrt();
@@ -213,7 +223,8 @@ pub fn choose(
     let allowed = asked.error / path;
     ensure!(
         allowed >= LEAST,
-        "error={} over {path:.1} shortest wavelengths asks for speeds within {allowed:.1e}, but single precision keeps {LEAST:.0e}: give error={:.1e} or more, or a shorter path=",
+        "error={} over {path:.1} shortest wavelengths requires speeds within {allowed:.1e}, but single \
+        precision achieves {LEAST:.0e}: give error={:.1e} or more, or a shorter path=",
         asked.error,
         up(LEAST * path, 2)
     );
@@ -221,14 +232,15 @@ pub fn choose(
         true => 0.0,
         false => early(band.max, dt).unwrap_or(f64::INFINITY),
     };
-    // A wavelet that begins with a jump has all frequencies: no grid and no step would do.
+    // A wavelet that begins with a jump has all frequencies, so that no grid and no step would suffice.
     let refusal = |otherwise: anyhow::Error| match run.timing.jump() {
         Some(jump) => anyhow!("error={}: {jump}", asked.error),
         None => otherwise,
     };
     if time >= allowed {
         return Err(refusal(anyhow!(
-            "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, but error={} is allowed: leave tdc= out, or take dt={:.3e} or less",
+            "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, \
+            but error={} is allowed: leave out tdc=, or give dt={:.3e} or less",
             dt as f32,
             time * path,
             asked.error,
@@ -273,15 +285,16 @@ pub fn choose(
     Ok(())
 }
 
-/// Adds to an error of `timing` that exact time was chosen by `error=`.
+/// Adds to an error of `timing` that `error=` chose exact time.
 pub fn of_time(job: &Job, timing: anyhow::Result<Timing>) -> anyhow::Result<Timing> {
     match job.given("error") {
-        true => timing.context("error= takes exact time along, which tdc=n leaves out"),
+        true => timing.context("error= includes exact time (tdc=y), which tdc=n switches off"),
         false => timing,
     }
 }
 
-/// The first candidate with a stable step; if none has one, the first of all, so that the run reports it.
+/// The first candidate with a stable step or, if there is none, the first candidate, so that the run reports
+/// the unstable step.
 fn cheapest(
     good: impl Iterator<Item = (usize, Family)>,
     stable: impl Fn(usize, Family) -> anyhow::Result<bool>,
@@ -296,7 +309,7 @@ fn cheapest(
     Ok(first)
 }
 
-/// The error of a grid that is too coarse, with what would be accurate enough.
+/// The error of a grid that is too coarse, with advice on what would be accurate enough.
 fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
     let given = match (asked.order, asked.family) {
         (None, None) => "order=8".into(),
@@ -326,7 +339,8 @@ fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f6
         _ => "no order= and fd=, ",
     };
     anyhow!(
-        "error={}: with {points:.1} points per shortest wavelength phases are wrong by {best:.1e} periods after {path:.1} shortest wavelengths with {given}: take {cure}{other}a lower frequency{more}",
+        "error={}: with {points:.1} points per shortest wavelength phases are wrong by {best:.1e} periods \
+        after {path:.1} shortest wavelengths with {given}: use {cure}{other}a lower frequency{more}",
         asked.error
     )
 }

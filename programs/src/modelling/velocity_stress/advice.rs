@@ -1,4 +1,4 @@
-//! Warnings, before a run, about settings that the user may not have meant.
+//! Warnings, before a run, about settings that the user may not have intended.
 
 use super::Films;
 use crate::earth::SOURCES;
@@ -15,14 +15,14 @@ use kernels::methods::velocity_stress::Shot;
 use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
-/// Wave speed in m/s above any in the Earth, with some margin.
+/// A wave speed in m/s that is above any in the Earth, with some margin.
 const FASTEST: f64 = 3e4;
 
-/// Least width of a sponge in cells (chapter 9 of the book).
+/// The least width of a sponge in cells (chapter 9 of the book).
 const THIN: i64 = 20;
-/// Least number of receivers that cause a warning if all of them lie in one cell.
+/// The least number of receivers that cause a warning if all of them lie in one cell.
 const ARRAY: usize = 3;
-/// With more nodes than this along every axis, sources that all lie in the first cell cause a warning.
+/// The number of nodes along every axis above which sources that all lie in the first cell cause a warning.
 const MANY: usize = 20;
 
 /// Warns of parameters that have no effect because of others.
@@ -40,7 +40,8 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
         let nb = job.int("nb")?;
         if (1..THIN).contains(&nb) {
             job.warn(&format!(
-                "absorb=sponge with nb={nb} sends waves back, for so thin a sponge hardly damps them: give nb={THIN} or more, or take absorb=cpml"
+                "absorb=sponge with nb={nb} reflects waves, because such a thin sponge hardly damps them: \
+                give nb={THIN} or more, or absorb=cpml"
             ));
         }
     }
@@ -85,7 +86,7 @@ pub fn cells(
                 "{}: at {} vp is {vp}, vs is {vs} and the density is {density}: all must be finite numbers, vp and the density positive and vs from 0 (a fluid) to {}",
                 files.join(" "),
                 cell_words(padded, bad.cell),
-                // Where the bulk modulus of the plane or of the volume vanishes.
+                // At this ratio the bulk modulus of the plane or of the volume vanishes.
                 if padded.ndim() == 3 { "0.866 vp" } else { "vp" }
             );
         }
@@ -98,7 +99,8 @@ pub fn cells(
             }
             if extremes.fastest > FASTEST {
                 job.warn(&format!(
-                    "the fastest wave of the model runs at {:.4e} m/s, at {}: nothing in the Earth is faster than 14000 m/s; units are SI",
+                    "the fastest wave of the model has a speed of {:.4e} m/s, at {}: no wave in the Earth is \
+                    faster than 14000 m/s; units are SI",
                     extremes.fastest,
                     cell_words(padded, extremes.fastest_cell)
                 ));
@@ -116,7 +118,12 @@ pub fn cells(
             }
             if extremes.fluids > 0 && extremes.fluids < padded.model.cells() && job.choice("order")? != "2" {
                 job.warn(&format!(
-                    "the model has a fluid in {}, the rest is solid: waves along the interface are wrong by several percent with order={}, whose differences reach across it, and where it dips, so that the grid has steps there, by ten percent and more (a mesh of sfhexmesh has none); the error falls only in proportion to the spacing; order=2 is better for these waves from thirty points of their wavelength on (1.3 % wrong), but at ten points it makes records over a sea floor several times worse",
+                    "the model has a fluid in {} and is solid elsewhere: waves along the interface are wrong \
+                    by several percent with order={}, whose differences extend across it, and by ten percent \
+                    and more where it dips, so that the grid has steps (a mesh of sfhexmesh has none); the \
+                    error falls only in proportion to the spacing; order=2 is better for these waves with \
+                    thirty or more points per wavelength (1.3 % wrong), but with ten points it makes records \
+                    over a sea floor several times worse",
                     counted(extremes.fluids, "cell"),
                     job.choice("order")?
                 ));
@@ -161,8 +168,8 @@ pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot, spreads: &Spreads) {
     }
 }
 
-/// Whether a coordinate lies more than half a cell outside the model, in the `cells` below or above it: what lies beyond
-/// those is refused.
+/// Whether a coordinate lies more than half a cell outside the model, in the `cells` below or above it;
+/// points beyond those are refused.
 fn framed(padded: &Padded, axis: usize, cells: [usize; 2], x: f32) -> bool {
     let (model, d) = (&padded.model, padded.d()[axis]);
     let (first, last) = (model.o[axis], model.o[axis] + (model.n[axis] - 1) as f32 * d);

@@ -15,14 +15,15 @@ use rsf_io::{Input, Job, NumberOrFile};
 /// The lower end of the band as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
 
-/// Least Q for coarse-grained mechanisms: in 2-D four share a block, in 3-D eight. In 2-D the attenuation of S waves is
-/// off by 8 % after six wavelengths at a Q of 25, by less than 2 % at 50; in 3-D by less than 2 % at 30.
+/// The least Q for coarse-grained mechanisms, of which four share a block in 2-D and eight in 3-D. In 2-D the
+/// attenuation of S waves after six wavelengths is wrong by 8 % at a Q of 25 and by less than 2 % at 50; in
+/// 3-D it is wrong by less than 2 % at 30.
 const COARSE: [f32; 2] = [50.0, 20.0];
 
-/// Numbers of a file that are read at a time.
+/// The number of values of a file that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Reads qp=, qs= and related parameters, with relaxation times for the clock of the steps.
+/// Reads qp=, qs= and related parameters, with relaxation times corrected for the time of the steps.
 pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<Option<Attenuation>> {
     let both = match files::quality(job, &padded.model)? {
         Some([qp, qs]) => {
@@ -34,7 +35,7 @@ pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<O
     };
     let (Some(qp), Some(qs)) = both else {
         if job.given("qp") || job.given("qs") {
-            bail!("qp= and qs= go together: give both (0 means no loss)");
+            bail!("qp= and qs= belong together: give both (0 means no attenuation)");
         }
         return Ok(None);
     };
@@ -71,7 +72,7 @@ pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<O
     Ok(Some(attenuation))
 }
 
-/// The lowest quality factor of a model, if any is lossy.
+/// The lowest quality factor of a model, if any part of it attenuates.
 fn lowest_loss(attenuation: &Attenuation) -> Option<f64> {
     let factors = attenuation.qp.iter().chain(&*attenuation.qs).copied();
     let lossy = factors.filter(|q| *q > 0.0 && q.is_finite());
@@ -89,13 +90,15 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
             ""
         };
         job.warn(&format!(
-            "qmech=coarse wants Q of {wanted} or more in {ndim}-D, but the lowest is {lowest}: amplitudes are off there{by}; qmech=3 is exact"
+            "qmech=coarse needs a Q of {wanted} or more in {ndim}-D, but the lowest is {lowest}: amplitudes \
+            are wrong there{by}; qmech=3 is exact"
         ));
     }
 }
 
-/// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are prepared.
-/// If not, a plan continues with the lowest one for all cells, so that it still says what the run would need.
+/// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are
+/// prepared. If not, a plan continues with the lowest factor for all cells, so that it still prints the needs
+/// of the run.
 ///
 /// # Errors
 /// Factors that do not fit, for a run.
@@ -109,14 +112,15 @@ pub fn fits(job: &Job, cells: usize) -> anyhow::Result<bool> {
         return Ok(false);
     }
     bail!(
-        "the quality factors of {cells} cells alone need {:.2} GB of memory, but {:.2} GB are free: it was not started; plan=y says what the run needs and what would fit",
+        "the quality factors of {cells} cells alone need {:.2} GB of memory, but {:.2} GB are free: it was \
+        not started; plan=y prints what the run needs and what would fit",
         needed / 1e9,
         free / 1e9
     );
 }
 
-/// The lowest factor that means attenuation, 0 if none does; a number that is not a quality factor is returned first,
-/// so that it is refused.
+/// The lowest factor that means attenuation, 0 if none does. A number that is not a quality factor takes
+/// precedence, so that it is refused.
 pub fn lowest(factors: &[f32]) -> f32 {
     let strange = factors.iter().copied().find(|q| q.is_nan() || *q < 0.0);
     let losses = factors.iter().copied().filter(|q| *q > 0.0);
@@ -125,7 +129,7 @@ pub fn lowest(factors: &[f32]) -> f32 {
         .unwrap_or_default()
 }
 
-/// [`lowest`] of a file, which is read a part at a time.
+/// As [`lowest`], for a file, which is read a part at a time.
 fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
     let (mut left, mut found) = (file.len(), Vec::new());
     while left > 0 {
@@ -137,7 +141,7 @@ fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
     Ok(lowest(&found))
 }
 
-/// A number for all cells or a file with one each.
+/// A number for all cells, or a file with one number for each.
 fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<Vec<f32>>> {
     let factors = match job.number_or_file(key)? {
         None => None,

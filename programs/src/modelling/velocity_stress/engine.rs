@@ -70,8 +70,8 @@ impl Engine {
         let widest = volumes.widest();
         let short = world.agree(shortage(run, widest, on))?.is_some();
         let mut class = widest;
-        // If the memory suffices for a narrower class only, or the finite-difference weights depend on the model, the
-        // model must be known before memory is taken.
+        // If the memory suffices only for a narrower class, or if the finite-difference weights depend on the
+        // model, the model must be known before memory is allocated.
         if world.any(short)? || run.accuracy.is_some() {
             class = look(job, run, volumes, on)?.class;
             world.agree(shortage(run, class, on).and_then(|found| match found {
@@ -174,7 +174,7 @@ impl shot::Engine for Engine {
     }
 }
 
-/// Makes the engine for the first shots, and sets it to all further ones; it keeps its medium.
+/// Makes the engine for the first shots, and sets it to all further ones; the engine keeps its medium.
 pub fn again(
     job: &Job,
     run: &mut Run,
@@ -199,7 +199,7 @@ pub fn again(
     Ok(Some(report))
 }
 
-/// Reads the model without keeping it. If all its lines along z are the same, only a few of them are read.
+/// Reads the model without keeping it. If all of its lines along z are the same, only a few of them are read.
 pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<Report> {
     let narrow = narrowed(run, volumes);
     let mut watch = Watch::new(&run.shot.frame, narrow.as_ref().unwrap_or(&run.padded));
@@ -209,7 +209,7 @@ pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> a
             let planes = 0..narrow.n[narrow.ndim() - 1];
             let mut found = volumes.read(narrow, &planes, &on.machine.cpu, &mut watch);
             if let Ok(Ok(found)) = &mut found {
-                // Every rank has found the same fluids, and one of them counts those of the whole model.
+                // Every rank has found the same fluids, and one rank counts those of the whole model.
                 let times = run.padded.model.cells() / run.padded.model.n[0];
                 let of_line = found.extremes.fluids * narrow.model.n[0] / narrow.model.cells();
                 found.extremes.fluids = if on.world.leads() { of_line * times } else { 0 };
@@ -221,7 +221,8 @@ pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> a
     Ok(report)
 }
 
-/// A grid of a few lines along z, which represents a model that has the same line everywhere; `None` for other models.
+/// A grid of a few lines along z, which represents a model with the same line everywhere; `None` for other
+/// models.
 fn narrowed(run: &Run, volumes: &Volumes) -> Option<Padded> {
     let mut grid = run.padded.model.clone();
     grid.n[1..].iter_mut().for_each(|n| *n = (*n).min(4));

@@ -79,7 +79,9 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
     for a in 0..ndim {
         let [n, o, d] = ["n", "o", "d"].map(|key| format!("{key}{}", a + 1));
         let needs = |key: &str| {
-            format!("layers= needs {key}=: n1= n2= and d1= d2= (in 3-D n3= d3=) are the grid, z, x[, y]")
+            format!(
+                "layers= needs {key}=: n1= n2= and d1= d2= (in 3-D also n3= d3=) define the grid z, x[, y]"
+            )
         };
         grid.n[a] = usize::try_from(job.int_opt(&n)?.with_context(|| needs(&n))?)?;
         grid.d[a] = job.double_opt(&d)?.with_context(|| needs(&d))? as f32;
@@ -103,7 +105,8 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
     }
     if table.lowest() > 0.0 && grid.n[0] > 2 && table.lowest() < f64::from(grid.d[0]) {
         job.warn(&format!(
-            "all tops of layers= lie within {} m of z=0, the spacing along z, so that the model consists of the last layer only: are the depths in m?",
+            "all tops of layers= lie within {} m of z=0, which is the spacing along z, so that the model \
+            consists only of the last layer: check that the depths are in m",
             grid.d[0]
         ));
     }
@@ -117,7 +120,7 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
 /// all cells, a plan gets only the lowest one.
 ///
 /// # Errors
-/// Quality factors that the command line gives as well.
+/// Quality factors that the command line also gives.
 pub fn quality(job: &Job, grid: &Grid) -> anyhow::Result<Option<[Vec<f32>; 2]>> {
     let Some(table) = table(job)?.filter(Table::has_quality) else {
         return Ok(None);

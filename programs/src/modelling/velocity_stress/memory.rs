@@ -1,4 +1,4 @@
-//! Checks that a run fits into memory, before it takes any.
+//! Checks that a run fits into memory, before any is allocated.
 
 use super::Run;
 use crate::modelling::machine::{free, outer};
@@ -27,13 +27,14 @@ pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     check_host(job, on.world, needed, |share| smaller_grid(&run.padded, share))
 }
 
-/// Bytes that one of this rank's slabs needs on its GPU, with kernels of this class and the messages to other ranks.
+/// The number of bytes that one of this rank's slabs needs on its GPU, with kernels of this class and the
+/// messages to other ranks.
 pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>) -> usize {
     let slabs = &on.machine.slabs;
     let messages = match (run.transport, on.world.ranks().reaches_devices()) {
         (Transport::HostStaged, _) => 0,
         (Transport::Auto | Transport::CudaAware, true) => 2,
-        // A buffer that a neighbour on the same host writes, if there is one.
+        // There is one buffer, to which a neighbour on the same host writes, if there is such a neighbour.
         _ => 1,
     };
     let messages = messages * outer(slabs, run.padded.planes(), number);
@@ -41,16 +42,16 @@ pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>
     gpu::bytes((&run.shot, shots), &run.padded, &slabs[number], (class, messages))
 }
 
-/// Approximate number of cells of all shots on a GPU that fill it: with more of them it is not quicker
+/// The approximate number of cells of all shots on a GPU that fill it: with more cells it is not faster
 /// (kernels/benches/RESULTS-STAGGERED.md).
 pub(super) const FILLED: usize = 8_000_000;
 
-/// Most shots that one GPU runs side by side.
+/// The largest number of shots that one GPU runs side by side.
 const MOST_SIDE_BY_SIDE: usize = 64;
 
-/// How shots share the GPU of this group: as many run side by side as `groups=` asks for, otherwise as many as fill it,
-/// but no more than its memory holds with kernels of this class. Two workers share them if their number is even and the
-/// memory holds the medium twice.
+/// The way in which shots share the GPU of this group: as many run side by side as `groups=` requests,
+/// otherwise as many as fill it, but no more than its memory holds with kernels of this class. Two workers
+/// share them if their number is even and the memory holds the medium twice.
 pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Sharing> {
     let ([gpu], [slab]) = (on.gpus, on.machine.slabs.as_slice()) else {
         return Ok(Sharing::ONE_BY_ONE);
@@ -68,7 +69,8 @@ pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Re
             let most = fit(asked);
             ensure!(
                 most == asked,
-                "groups= asks for {asked} shots at a time on {name}, which need {:.2} GB of memory, but {:.2} GB are free: at most {most} of them fit",
+                "groups= requests {asked} shots at a time on {name}, which need {:.2} GB of memory, but \
+                {:.2} GB are free: at most {most} of them fit",
                 bytes(asked) as f64 / 1e9,
                 free as f64 / 1e9
             );
@@ -90,8 +92,8 @@ pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Re
     })
 }
 
-/// An error message if a run of this class does not fit the GPUs of this rank, before any of their memory is taken:
-/// what it needs, what is free, and what would suffice.
+/// An error message if a run of this class does not fit into the memory of the GPUs of this rank, before any
+/// of it is allocated: what the run needs, what is free, and what would suffice.
 pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let gpus = on.gpus;
     for (number, gpu) in gpus.iter().enumerate() {

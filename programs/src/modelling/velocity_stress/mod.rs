@@ -51,25 +51,26 @@ use several::{Clock, Several};
 struct Run {
     padded: Padded,
     shot: Shot,
-    /// The shots that run at the same time as that one.
+    /// The shots that run at the same time as this one.
     beside: Vec<Shot>,
     window: Vec<Axis>,
     receivers: Axis,
     /// Sources and receivers of all shots.
     spreads: Spreads,
-    /// Time at which the run begins, s; negative if the time functions of cmt= and the like begin before zero.
+    /// The time at which the run begins, s; negative if the time functions of cmt= and the like begin before
+    /// zero.
     begin: f64,
     /// The names of the receivers of stations=, and their axes.
     stations: Stations,
-    /// The quantity, as the user names it.
+    /// The quantity, by its name on the command line.
     quantity: &'static str,
     /// Several quantities, or times other than those of the steps.
     several: Option<Several>,
     /// The time steps and the correction of their dispersion, for the whole histories of the sources.
     timing: Timing,
-    /// Steps from one of the user's records to the next.
+    /// The number of steps from one of the user's records to the next.
     jdata: usize,
-    /// The accuracy that `error=` asks for, and the choice for it once the model is known.
+    /// The accuracy that `error=` requests, and the choice for it once the model is known.
     accuracy: Option<Accuracy>,
     /// How ghost cells are sent between GPUs of different ranks.
     transport: Transport,
@@ -78,9 +79,9 @@ struct Run {
 /// Whether a program has the parameters of the modelling programs, such as snapshots and several quantities.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Films {
-    /// It does.
+    /// It has them.
     Asked,
-    /// It does not.
+    /// It does not have them.
     Never,
 }
 
@@ -95,14 +96,14 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 impl Run {
-    /// The correction of records of one quantity with `tdc=y`; several quantities have corrections of their own.
+    /// The correction of records of one quantity with `tdc=y`; of several quantities each has its own.
     fn correction(&self) -> Option<Correction> {
         let of = (self.shot.quantity.first_time(), Reading::OfOneTime);
         let alone = self.several.is_none();
         self.timing.correction(of, self.jdata).filter(|_| alone)
     }
 
-    /// Shifts an axis of times since the begin of the run to times of the records.
+    /// Shifts an axis of times since the beginning of the run to times of the records.
     fn later(&self, axis: Axis) -> Axis {
         let first = (f64::from(axis.o) + self.begin) as f32;
         Axis { o: first, ..axis }
@@ -127,15 +128,16 @@ impl Run {
         std::iter::once(&self.shot).chain(&self.beside).cloned().collect()
     }
 
-    /// Reads parameters and small inputs and opens the model; only for this rank.
+    /// Reads parameters and small inputs and opens the model, for this rank only.
     fn open(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
         advice::idle(job, films)?;
         let files = files::open(job, ndim)?;
         let grid = files.grid(job, ndim)?;
         if files.coefficients(ndim) == Coefficients::All {
             bail!(
-                "ccc= has {} planes, all coefficients of a medium that may be tilted: the staggered grid of this program \
-                 has no nodes where the formulas need all of them. sfewefd{ndim}d-gpu runs such models, and sflayers and sfupscale make models for this program with scheme=staggered; here the planes are {}",
+                "ccc= has {} planes, all coefficients of a medium that may be tilted, but the staggered grid of this \
+                 program has no nodes at which all of them are available. sfewefd{ndim}d-gpu runs such models, and \
+                 sflayers and sfupscale make models for this program with scheme=staggered; its planes are {}",
                 Coefficients::All.count(ndim),
                 Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
             );
@@ -230,7 +232,7 @@ impl Method for Run {
     fn sources_by_step(&self) -> Vec<u64> {
         let mut steps = vec![0u64; self.shot.nt];
         for (number, series) in self.shot.series.iter().enumerate() {
-            // An odd number for every series, so that two of them that are swapped give another sum.
+            // Every series has a different odd number, so that the sum changes if two series are swapped.
             let weight = (2 * number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
             for (step, value) in steps.iter_mut().zip(series) {
                 let mixed = (u64::from(value.to_bits()) + 1).wrapping_mul(weight);
@@ -398,8 +400,8 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     })
 }
 
-/// Several quantities, if they are asked for; the quantity that the engine records, also as the user names it, and how
-/// often.
+/// Several quantities, if they are requested; the quantity that the engine records, its name on the command
+/// line, and the interval of the records.
 fn recorded(
     job: &mut Job,
     films: Films,
@@ -436,7 +438,7 @@ fn recorded(
     Ok((Some(several), readings, name, 1))
 }
 
-/// The frame that absorb=, nb= and faces= ask for.
+/// The frame that absorb=, nb= and faces= request.
 fn frame(job: &Job, ndim: usize, free: bool) -> anyhow::Result<Frame> {
     let nb = usize::try_from(job.int("nb")?)?;
     let mut cells = [[nb; 2]; 3];
@@ -458,7 +460,7 @@ fn frame(job: &Job, ndim: usize, free: bool) -> anyhow::Result<Frame> {
         }
         if free && cells[0][0] > 0 {
             bail!(
-                "faces= asks for {} cells on top, where free=y has a free surface: give 0 there",
+                "faces= requests {} cells on top, where free=y has a free surface: give 0 for the top",
                 cells[0][0]
             );
         }

@@ -40,7 +40,7 @@ pub fn peaks(job: &mut Job, run: &Run) -> anyhow::Result<Output> {
     Ok(file)
 }
 
-/// Opens the files of all quantities but the first, whose components have these axes.
+/// Opens the files of all quantities except the first, whose components have these axes.
 fn divided(
     job: &mut Job,
     run: &Run,
@@ -105,7 +105,7 @@ pub fn name_axes(window: &mut [Axis]) {
     }
 }
 
-/// Writes the names of stations and the origin time of an earthquake into the headers.
+/// Writes the names of stations and the origin time of an earthquake to the headers.
 fn names(job: &Job, run: &Run, outputs: &mut Outputs) -> anyhow::Result<()> {
     if !run.stations.codes.is_empty() {
         outputs.tell("stations", &run.stations.codes.join(","));
@@ -119,7 +119,8 @@ fn names(job: &Job, run: &Run, outputs: &mut Outputs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The axes of the times and of the components of a quantity; `turned`: whether the components are up, north and east.
+/// The axes of the times and of the components of a quantity; `turned` says whether the components are up,
+/// north and east.
 fn axes(run: &Run, what: What, turned: bool) -> (Axis, Axis) {
     let ndim = run.padded.ndim();
     let order = match what {

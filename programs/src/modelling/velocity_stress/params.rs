@@ -8,18 +8,19 @@ use crate::modelling::params::{
 };
 use rsf_io::{Param, Program};
 
-/// Long text of the self-documentation.
+/// The text of the COMMENTS section of the documentation.
 const COMMENTS: &str = "\
-Solves the elastic wave equation for velocity and stress on the standard staggered grid, by finite differences of order 2, 4 \
-or 8 in space and 2 in time. The medium may be isotropic, VTI or orthorhombic, and may contain fluids (vs=0). With time \
-steps near the stability limit waves arrive too early, most visibly with order=8. tdc=y removes this error from the records; \
-without it half of the limit, which verb=y prints, is a good step.
+Solves the elastic wave equation for velocity and stress on the standard staggered grid, by finite differences of order \
+2, 4 or 8 in space and 2 in time. The medium may be isotropic, VTI or orthorhombic, and may contain fluids (vs=0). With \
+time steps near the stability limit waves arrive too early, most visibly with order=8. tdc=y removes this error from the \
+records; without tdc=y half of the limit, which verb=y prints, is a good step.
 
-error= and path= choose the finite-difference weights instead of order= and fd=: error=0.01 path=100 allows phases to be wrong by a hundredth of a \
-period after 100 of the shortest wavelengths (those of the highest frequency of the sources in the slowest rock). The program takes the \
-cheapest order that keeps to it, with the best weights for these waves (minimax), and tdc=y. If order=, fd= or tdc= is given, it is \
-kept; a run that cannot be this accurate is refused, and the message names settings that are. verb=y and plan=y print the largest errors from space and time steps in \
-smooth rock, and a spacing and a step that would suffice. Interfaces and free surfaces add errors of their own.
+error= and path= choose the finite-difference weights instead of order= and fd=: error=0.01 path=100 allows phases to be \
+wrong by a hundredth of a period after 100 of the shortest wavelengths (those of the highest frequency of the sources in \
+the slowest rock). The program takes the cheapest order that achieves this, with the best weights for these waves \
+(minimax), and tdc=y. If order=, fd= or tdc= is given, it is kept; a run that cannot be this accurate is refused, and \
+the message names settings that are. verb=y and plan=y print the largest errors from space and time steps in smooth \
+rock, and a spacing and a step that would suffice. Interfaces and free surfaces cause additional errors.
 
 The medium is given by vp=, vs= and den=, or by ccc= (stiffness planes on the axis after the grid axes, as sfstiffness \
 writes them) and den=. The axes are z (downwards), x[, y]. All units are SI: m, s, m/s, kg/m3, Pa, N, N m; a model in km or \
@@ -27,40 +28,45 @@ g/cm3 causes a warning, because amplitudes would be wrong. Use vp=/dev/stdin for
 are lists of points: n1 holds the coordinates x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere \
 between the nodes.
 
-layers= is a text file with a model of flat layers instead: each row has the depth of the top of a layer (z, in m), vp, vs, \
-density and, if any, Qp and Qs (0 means no attenuation), from the top down; lines that begin with # are remarks, and the first other line may be a heading. n1=, d1= and so on are the grid. \
-The first layer also fills what lies above it. Every node has the rock of its \
-layer, so an interface lies best half way between two nodes (sflayers averages cells that are cut).
+layers= is a text file with a model of flat layers instead: each row has the depth of the top of a layer (z, in m), vp, \
+vs, density and, optionally, Qp and Qs (0 means no attenuation), from the top down; lines that begin with # are \
+comments, and the first other line may be a heading. n1=, d1= and so on define the grid. The first layer also fills the \
+nodes above it. Every node has the rock of its layer, so an interface should lie half way between two nodes (sflayers \
+averages cells that are cut).
 
-cmt=, force=, quakeml= and stations= (3-D) take the sources from a CMTSOLUTION, FORCESOLUTION or QuakeML file and the receivers from a \
-STATIONS or StationXML file. Latitude is y, to the north, and longitude is x, to the east, in metres; with utm= or epsg= they are \
-degrees of WGS84, which that projection maps to x and y (QuakeML and StationXML always have degrees). Depth and burial count from the \
-first row of the model, and elevations have no effect; with depth=z they count from z=0, and z is burial minus elevation. \
-Moments grow as 1 + erf(1.628 t / half duration) about their centroid times; the earliest centroid time is the time zero of the records, \
-and the run begins before it, so that o3 is negative. A half duration is at least 5 steps; where QuakeML has none it is that of the \
-Global CMT catalogue, 1.05e-8 times the cube root of the moment in dyne cm. stf=, freq= and tau= replace this time function by another one about the same \
-centroid times, and series= by samples that keep their own times. Records of motion at stations have the components Z (up), N, E (those of rotation and strain keep the axes of the grid), and the header has their names and the origin time. the help of sfsem3d-gpu has more about \
-these files.
+cmt=, force=, quakeml= and stations= (3-D) take the sources from a CMTSOLUTION, FORCESOLUTION or QuakeML file and the \
+receivers from a STATIONS or StationXML file. Latitude is y, to the north, and longitude is x, to the east, in metres; \
+with utm= or epsg= they are degrees of WGS84, which that projection maps to x and y (QuakeML and StationXML always have \
+degrees). Depth and burial are measured from the first row of the model, and elevations have no effect; with depth=z \
+they are measured from z=0, and the z of a station is burial minus elevation. Moments grow as 1 + erf(1.628 t / half \
+duration) about their centroid times; the earliest centroid time is the time zero of the records, and the run begins \
+before it, so that o3 is negative. A half duration is at least 5 steps; if QuakeML has none, it is that of the Global \
+CMT catalogue, 1.05e-8 times the cube root of the moment in dyne cm. stf=, freq= and tau= replace this time function by \
+another one about the same centroid times, and series= by samples that keep their own times. Records of motion at \
+stations have the components Z (up), N, E (those of rotation and strain keep the axes of the grid), and the header has \
+their names and the origin time. The help of sfsem3d-gpu has more about these files.
 
-A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
-after the other in the same model, which is read once (on GPUs once per shot), with the same mechanisms and histories, and the \
-data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold only these, in the \
-order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the \
-exit code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
-killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. If further quantities have \
-files of their own, finished=data.rsf,p.rsf names the data and then these files of the earlier run, whose names differ from \
-those of this one. \
-Snapshots, pgv=, checkpoint= and resume= are available for one shot only.
+A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run \
+one after another in the same model, which is read once (on GPUs once per shot), with the same mechanisms and histories, \
+and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold only \
+these, in the order of the survey. Their last axis has the numbers of the shots if these are evenly spaced, and shots in \
+the header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the exit \
+code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
+killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and \
+time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. \
+If further quantities have separate files, finished=data.rsf,p.rsf names the data and then these files of the earlier \
+run, whose names must differ from those of this run. Snapshots, pgv=, checkpoint= and resume= are available for one shot \
+only.
 
-Several shots can run at the same time. gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4 \
-on the first four GPUs; with gpu=0,1,2,3 alone the four GPUs share every shot. On the CPU groups= divides the threads; each \
-group has its own copy of the model. Several ranks model the shots in turn, each of them whole shots on its own; rank 0 writes \
-the data. The data have the same bits for any number of groups and ranks.
+Several shots can run at the same time. gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does \
+groups=4 on the first four GPUs; with gpu=0,1,2,3 alone the four GPUs share every shot. On the CPU groups= divides the \
+threads; each group has its own copy of the model. Several ranks take the shots in turn, and each models whole shots by \
+itself; rank 0 writes the data. The data have the same bits for any number of groups and ranks.
 
-Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, a shear stress \
-half a cell beyond it along both of its axes. Values at receivers are interpolated from there; snapshots are the values on \
-the staggered nodes. Densities are averaged arithmetically and shear stiffnesses harmonically. With free=y the first row of \
-the model is a free surface.
+Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, and a shear \
+stress half a cell beyond its node along both of its axes. Values at receivers are interpolated from these points; \
+snapshots are the values on the staggered nodes. Densities are averaged arithmetically and shear stiffnesses \
+harmonically. With free=y the first row of the model is a free surface.
 
 Each value of the model fills the cell around its node, so an interface lies half way between two planes of different rock. \
 A cell that is cut by an interface needs the averages of its rocks. For a horizontal interface these are VTI (Backus): \
@@ -81,30 +87,34 @@ series= gives samples instead: n1 times with d1 and o1 (a cubic spline goes thro
 divided by the moment, in 1/s, or the force divided by its strength. onset= delays every source by a time in seconds; n1 is \
 the number of sources.
 
-Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Pressure \
-has one component, which is minus the mean of the normal stresses, also in rock: in 3-D -(lambda+2mu/3) div u and in 2-D, where two of them are known, -(lambda+mu) div u; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
-extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about y). \
-data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres around the receiver: the \
-displacements of the two ends of the gauge, taken along the fibre, differ by so much of its length. o3 is the time of the first record: velocities are known half a step before the stresses of the same record. Further quantities of the same run \
-go into files of their own, as in data=velocity pressure=p.rsf displacement=u.rsf, with the same bits as in a run of each. \
-dtout= resamples all of them to the same times, from 0 (the begin of the run) on; frequencies above the new Nyquist frequency are filtered out before, \
-and those above 0.68 of it are weakened. \
-tdc=y changes the histories of the sources before the run and all records after it so that they have exact time at any \
-stable step: histories must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, which \
-takes a few steps more, and the last lines of plan=y and verb=y give the error of the time step. Snapshots and pgv= keep the clock of the \
-steps, as their headers say. With free=y, snap=y \
-nqz=1 oqz=0 writes the motion of the whole surface.
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. \
+Pressure has one component, which is minus the mean of the normal stresses, also in rock: -(lambda+2mu/3) div u in 3-D \
+and, because 2-D has only two of them, -(lambda+mu) div u in 2-D; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), \
+which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about \
+y). data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres around \
+the receiver: the difference of the displacements of the two ends of the gauge along the fibre, divided by its length. \
+o3 is the time of the first record: velocities are known half a step before the stresses of the same record. Further \
+quantities of the same run are written to separate files, as in data=velocity pressure=p.rsf displacement=u.rsf, with \
+the same bits as in separate runs. dtout= resamples all of them to the same times, from 0 (the beginning of the run) on; \
+before that, frequencies above the new Nyquist frequency are removed, and those above 0.68 of it are weakened. tdc=y \
+changes the histories of the sources before the run and all records after it so that the records have exact time at any \
+stable step. Histories must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end \
+of the run, which takes a few steps more, and the last lines of plan=y and verb=y give the error of the time step. \
+Snapshots and pgv= keep the time of the steps, as their headers say. With free=y, snap=y nqz=1 oqz=0 writes the motion \
+of the whole surface.
 
 absorb=cpml surrounds the model with nb= cells in which waves are damped by convolutional perfectly matched layers \
-(Komatitsch and Martin 2007); faces= sets the number of cells for each face. absorb=sponge damps the fields directly (Cerjan \
-1985) and needs about twice as many cells. A face without cells is rigid. In some anisotropic media CPML is unstable: if the \
-criterion of Becache et al. (2003) says so, the run uses the sponge and prints a warning. In layered rock guided waves can grow in long runs, \
-the sooner the wider the frame is: shots that end with growing records are named, and need absorb=sponge.
+(Komatitsch and Martin 2007); faces= sets the number of cells for each face. absorb=sponge damps the fields directly \
+(Cerjan 1985) and needs about twice as many cells. A face without cells is rigid. In some anisotropic media CPML is \
+unstable: if the criterion of Becache et al. (2003) says so, the run uses the sponge and prints a warning. In layered \
+rock guided waves can grow in long runs, the sooner the wider the frame is: a warning names shots that end with growing \
+records, which need absorb=sponge.
 
-qp= and qs= add attenuation. Q is constant within 2 % over a band whose ends have a ratio of 4 with two mechanisms, 12 with \
-three and 40 with four. qmech=coarse needs only the memory of one mechanism, but Q of at least 20 in 3-D and 50 in 2-D. With \
-ccc= the normal stiffnesses relax with qp= and the shear stiffnesses with qs=; of a coupling c13, the part c13 + 2 c55 \
-relaxes with qp= and the part -2 c55 with qs=. Velocities grow with frequency, and the largest stable step becomes smaller.
+qp= and qs= add attenuation. Q is constant within 2 % over a band whose ends have a ratio of 4 with two mechanisms, 12 \
+with three and 40 with four. qmech=coarse needs only the memory of one mechanism, but Q of at least 20 in 3-D and 50 in \
+2-D. With ccc= the normal stiffnesses relax with qp= and the shear stiffnesses with qs=; of a coupling c13, the part c13 \
++ 2 c55 relaxes with qp= and the part -2 c55 with qs=. Velocities increase with frequency, and the largest stable step \
+becomes smaller.
 
 The program runs on GPUs if there are any, otherwise on the CPU (device=). With ngpu= several GPUs share the grid; on the \
 CPU ngpu= divides the grid into slabs. The result has the same bits for any number. A build with MPI also runs as several \
@@ -126,7 +136,8 @@ macro_rules! shared {
             Param::choice("qmech", &["1", "2", "3", "4", "coarse"])
                 .default("3")
                 .doc("number of relaxation mechanisms in every cell; coarse: one in each cell, different in neighbouring cells (4 in 2-D, 8 in 3-D)"),
-            Param::floats("qband").default_text("from a twelfth of the sources' highest frequency to that frequency").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
+            Param::floats("qband").default_text("from a twelfth of the highest frequency of the sources to \
+            that frequency").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
             Param::float("qref").default_text("the middle of qband").doc("frequency for which vp= and vs= are given, Hz"),
             SHOTS,
             Param::int("nt").required().range(">= 1", Some(1.0), None).known_as(&STEPS_ELSEWHERE).doc("number of time steps"),
@@ -134,7 +145,8 @@ macro_rules! shared {
             Param::choice("order", &["2", "4", "8"]).default("4").doc("order in space"),
             Param::choice("fd", &["taylor", "holberg"])
                 .default("taylor")
-                .doc("coefficients of the derivative; with holberg the group velocity is right within 0.1 % down to 8.4 points per wavelength for order 4 and 3.7 for order 8"),
+                .doc("coefficients of the derivative; with holberg the group velocity is accurate to 0.1 % \
+                down to 8.4 points per wavelength for order 4 and 3.7 for order 8"),
             ERROR,
             PATH,
             Param::choice("src", &["explosion", "moment", "dc", "force"]).default("explosion").doc("type of the sources"),
@@ -157,7 +169,9 @@ macro_rules! shared {
             $($outputs,)*
             Param::string("data")
                 .default("velocity")
-                .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain or rotation, where shots are modelled also das; snapshots hold velocities, or pressure with data=pressure"),
+                .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, \
+                strain or rotation, and in the modelling programs das; snapshots hold velocities, or \
+                pressure with data=pressure"),
             Param::bool("free").default("n").known_as(&["surface", "fs", "freesurf"]).doc("free surface at the first row of the model"),
             Param::choice("absorb", &["cpml", "sponge", "none"]).default("cpml").known_as(&["dabc", "abc"]).doc("method that absorbs waves in the frame"),
             Param::int("nb").known_as(&["npml", "pml", "nabs", "nbound"]).default("10").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on every face except a free surface, in cells"),
@@ -208,9 +222,10 @@ macro_rules! params {
     ([$($where:expr),*] $($more:expr),*) => {
         shared!([
             DEN,
-            Param::string("layers").doc("text file of flat layers instead of vp=, vs= and den=: rows of depth of the top (m), vp, vs, density and, if any, Qp and Qs"),
-            count("n1", "with layers=: nodes along z"),
-            count("n2", "with layers=: nodes along x"),
+            Param::string("layers").doc("text file of flat layers instead of vp=, vs= and den=: rows of \
+            depth of the top (m), vp, vs, density and, optionally, Qp and Qs"),
+            count("n1", "with layers=: number of nodes along z"),
+            count("n2", "with layers=: number of nodes along x"),
             Param::float("d1").doc("with layers=: spacing along z, m"),
             Param::float("d2").doc("with layers=: spacing along x, m"),
             Param::float("o1").default("0").doc("with layers=: first z, m"),
@@ -218,15 +233,16 @@ macro_rules! params {
             $($where),*
         ] [
             WFL,
-            Param::output("velocity").doc("the velocity as well, where data= is another quantity"),
-            Param::output("displacement").doc("the displacement as well"),
-            Param::output("acceleration").doc("the acceleration as well"),
-            Param::output("pressure").doc("the pressure as well"),
-            Param::output("strain").doc("the strain as well"),
-            Param::output("rotation").doc("the rotation as well"),
-            Param::output("das").doc("the strain along the fibre as well"),
+            Param::output("velocity").doc("file for the velocity, if data= is another quantity"),
+            Param::output("displacement").doc("file for the displacement, too"),
+            Param::output("acceleration").doc("file for the acceleration, too"),
+            Param::output("pressure").doc("file for the pressure, too"),
+            Param::output("strain").doc("file for the strain, too"),
+            Param::output("rotation").doc("file for the rotation, too"),
+            Param::output("das").doc("file for the strain along the fibre, too"),
             Param::input("along").doc("with data=das or das=: direction x[, y], z of the fibre, one for all receivers or one for each"),
-            Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das or das=: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
+            Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das or das=: \
+            length of the fibre over which the strain is averaged, m; 0: the strain at the receiver"),
             Param::float("dtout").default_text("jdata times dt").range("above 0", Some(1e-30), None).doc("interval between records, s: they are resampled to 0, dtout, 2 dtout and so on, after a filter against aliasing"),
             Param::output("pgv").doc("peak ground velocity: the largest horizontal speed on the first row of the model, axes x[, y]")
         ] [
@@ -244,7 +260,8 @@ macro_rules! params {
             FINISHED,
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
-            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of slabs that the grid (or the part of each rank) is divided into"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, \
+            number of slabs into which the grid (or the part of each rank) is divided"),
             GROUPS,
             EXCHANGE,
             TILE
@@ -258,7 +275,7 @@ const PARAMS_2D: &[Param] = params!([SOU.required(), REC.required(), FLAT[0], FL
 /// Parameters of the 3-D program.
 const PARAMS_3D: &[Param] = params!(
     [
-        count("n3", "with layers=: nodes along y"),
+        count("n3", "with layers=: number of nodes along y"),
         Param::float("d3").doc("with layers=: spacing along y, m"),
         Param::float("o3")
             .default("0")
@@ -269,11 +286,15 @@ const PARAMS_3D: &[Param] = params!(
         Param::string("force").doc("FORCESOLUTION file with forces, instead of sou="),
         Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou=; needs utm= or epsg=; stf=, freq= and tau= replace its half durations"),
         Param::string("stations")
-            .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z (up), N, E, and rotation (z, x, y) and strain keep those of the grid's axes; of StationXML the epoch of the earthquake counts, else the latest"),
+            .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z \
+            (up), N, E, and rotation (z, x, y) and strain keep the axes of the grid; in StationXML the epoch \
+            of the earthquake counts, else the latest"),
         Param::choice("depth", &["ground", "z"])
             .default("ground")
-            .doc("where depth and burial of cmt=, force=, quakeml= and stations= count from; ground: the first row of the model, z: z=0"),
-        Param::string("utm").doc("zone of UTM of the model, as 11 or 11S: cmt=, force= and stations= have latitudes and longitudes"),
+            .doc("level from which depth and burial of cmt=, force=, quakeml= and stations= are measured; \
+            ground: the first row of the model; z: z=0"),
+        Param::string("utm").doc("UTM zone of the model, such as 11 or 11S: cmt=, force= and stations= then \
+        have latitudes and longitudes"),
         Param::int("epsg").doc("EPSG code of the projection of the model, instead of utm=")
     ]
     Param::float("myy").default("0").doc("moment tensor, N m"),
@@ -291,7 +312,7 @@ const PARAMS_3D: &[Param] = params!(
 
 const USAGE: &str = "vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [snap=y wfl=snapshots.rsf] > data.rsf";
 
-/// The self-documentation of `sfvsfd2d-gpu`.
+/// The declaration of `sfvsfd2d-gpu`.
 pub static PROGRAM_2D: Program = Program {
     name: "sfvsfd2d-gpu",
     about: "Elastic modelling in 2-D (P-SV) for velocity and stress on a staggered grid",
@@ -301,7 +322,7 @@ pub static PROGRAM_2D: Program = Program {
     params: PARAMS_2D,
 };
 
-/// The self-documentation of `sfvsfd3d-gpu`.
+/// The declaration of `sfvsfd3d-gpu`.
 pub static PROGRAM_3D: Program = Program {
     name: "sfvsfd3d-gpu",
     about: "Elastic modelling in 3-D for velocity and stress on a staggered grid",

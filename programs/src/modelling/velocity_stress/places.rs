@@ -16,9 +16,9 @@ use std::path::Path;
 /// The receivers of stations=.
 #[derive(Clone, Default)]
 pub struct Stations {
-    /// Up, north and east of each.
+    /// The directions up, north and east at each receiver.
     pub frames: Vec<Frame>,
-    /// Network and name of each.
+    /// Network and name of each receiver.
     pub codes: Vec<String>,
 }
 
@@ -56,7 +56,8 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
         let deepest = list.points.iter().map(|p| p[2]).fold(end(0), f64::max);
         if deepest > end(0) {
             bail!(
-                "{}= places a source at z={deepest} m, but the model ends at z={} m: in a CMTSOLUTION or a FORCESOLUTION depth is in km, in QuakeML in m",
+                "{}= places a source at z={deepest} m, but the model ends at z={} m: depth is in km in a \
+                CMTSOLUTION or FORCESOLUTION file, and in m in QuakeML",
                 quakes::word(job),
                 end(0)
             );
@@ -69,7 +70,7 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
     }
     if let Some(sites) = Ground::Box.sites(job, &terrain)? {
         if job.given("das") || job.text("data")?.as_deref() == Some("das") {
-            bail!("stations= describes no fibres: give the channels of das by rec= and along=");
+            bail!("stations= does not describe fibres: give the channels of das by rec= and along=");
         }
         found.sites = Some(
             sites
@@ -97,7 +98,7 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
     Ok(found)
 }
 
-/// Converts the samples of a moment, from a file of its own, to moment rates.
+/// Converts the samples of a moment, from a separate file, to moment rates.
 fn differentiate(history: &mut TimeFunction, action: &Action) {
     let (TimeFunction::Series { start, step, values }, Action::Moment(_)) = (history, action) else {
         return;
@@ -108,7 +109,7 @@ fn differentiate(history: &mut TimeFunction, action: &Action) {
         .map(|pair| (f64::from(pair[1] - pair[0]) / *step) as f32)
         .collect();
     if let Some(first) = before.filter(|first| *first != 0.0) {
-        // A moment that does not begin at zero gets its first value within one step.
+        // A moment that does not begin at zero rises to its first value within one step.
         values.insert(0, (f64::from(first) / *step) as f32);
         *start -= *step;
     }
@@ -119,7 +120,7 @@ impl Places {
     /// The points of all shots, and the sources of the first.
     ///
     /// # Errors
-    /// Files of points that disagree, and impossible sources.
+    /// Files of points that disagree, or impossible sources.
     pub fn sources(
         &self,
         job: &mut Job,
@@ -133,7 +134,8 @@ impl Places {
         let shots = rec.as_ref().map_or(1, |rec| rec.axis(3).n);
         if sou.is_none() && shots > 1 {
             bail!(
-                "rec= has {shots} shots (n3=), but {}= is one: give the receivers of one shot, or the positions of several sources by sou= and their moments by mech=",
+                "rec= has {shots} shots (n3=), but {}= gives one: give the receivers of one shot, or the \
+                positions of several shots by sou= and their moments by mech=",
                 quakes::word(job)
             );
         }

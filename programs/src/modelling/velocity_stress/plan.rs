@@ -20,17 +20,18 @@ use kernels::methods::velocity_stress::{
 use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
-/// The dominant frequency as a share of the highest one, as it is for a Ricker wavelet. It is not read off the
-/// spectrum, because the largest amplitude of a moment rate may lie at zero.
+/// The dominant frequency as a share of the highest one, as for a Ricker wavelet. It is not determined from
+/// the spectrum, because the largest amplitude of a moment rate may lie at zero frequency.
 const DOMINANT: f64 = 0.36;
 
-/// If contrasts of density reduce the stability limit to less than this share, an error names them as the reason.
+/// If density contrasts reduce the stability limit to less than this share, an error names them as the
+/// reason.
 const LOWERED: f64 = 0.95;
 
-/// Distance in cells from a source within which records depend on the spacing.
+/// The distance from a source, in cells, within which records depend on the spacing.
 const NEAR: f32 = 0.9;
 
-/// Points per shortest wavelength below which waves disperse visibly, for each order in space.
+/// The number of points per shortest wavelength below which waves disperse visibly, for each order in space.
 fn coarse(order: usize) -> f64 {
     match order {
         2 => 16.0,
@@ -64,13 +65,14 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
         holds_at_jumps: true,
         cure: match contrast < LOWERED {
             true => {
-                "densities that differ as much as air and rock lower the limit of order=4 and 8: use order=2 with a step within its limit, or dt"
+                "densities that differ as much as those of air and rock lower the limit of order=4 and 8: \
+                use order=2 with a step within its limit, or dt"
             }
             false => "use dt",
         },
         timing: run.timing,
         si: true,
-        // A choice for an accuracy is made for these points.
+        // The choice for an accuracy already takes the number of points into account.
         coarse: run.accuracy.map_or(coarse(shot.order), |_| 0.0),
         files: files
             .map(|key| format!("{key}={}", named(job, key)))
@@ -152,7 +154,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         let [low, high, reference] =
             [losses.band[0], losses.band[1], losses.reference].map(|f| f * run.timing.relaxation());
         job.say(&format!(
-            "Q constant from {low:.4} to {high:.4} Hz by {}; speeds of the model hold at {:.4} Hz",
+            "Q constant from {low:.4} to {high:.4} Hz by {}; speeds of the model are those at {:.4} Hz",
             match losses.mechanisms {
                 Mechanisms::Everywhere(n) => counted(n, "mechanism"),
                 Mechanisms::Coarse => "coarse-grained mechanisms".into(),
@@ -188,8 +190,13 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     let beside = shot.receivers.iter().filter(near).count();
     if beside > 0 {
         job.say(&format!(
-            "{} within a cell of a source: records there depend on the spacing, because a point source is spread over neighbouring nodes",
-            if beside == 1 { "1 receiver lies".into() } else { format!("{} lie", counted(beside, "receiver")) }
+            "{} within a cell of a source: these records depend on the spacing, because a point source is \
+            spread over neighbouring nodes",
+            if beside == 1 {
+                "1 receiver lies".into()
+            } else {
+                format!("{} lie", counted(beside, "receiver"))
+            }
         ));
     }
     job.say(&format!(

@@ -13,7 +13,7 @@ use kernels::methods::velocity_stress::{Quantity, Readings};
 use rsf_io::{Axis, Job};
 
 impl What {
-    /// Time of record 0, in steps after the start.
+    /// The time of record 0, in steps after the start.
     pub fn first_time(self) -> f64 {
         match self {
             Self::At(quantity) => quantity.first_time(),
@@ -43,20 +43,19 @@ pub struct Clock {
 /// Several quantities, or other times.
 #[derive(Clone)]
 pub struct Several {
-    /// The data first.
+    /// The quantities, that of the data first.
     pub wanted: Vec<Wanted>,
-    /// The quantities that are read in every step.
+    /// The quantities that are recorded in every step.
     pub readings: Readings,
-    /// The fibre, if the strain along it is asked for.
+    /// The fibre, if the strain along it is requested.
     pub fibre: Option<Fibre>,
     clock: Clock,
     dtout: Option<f64>,
 }
 
 impl Several {
-    /// Reads the quantities that the command line asks for in addition to the data, at `receivers` receivers and the
-    /// times of `clock`; `None`
-    /// if there are only the data.
+    /// Reads the quantities that the command line requests in addition to the data, at `receivers` receivers
+    /// and the times of `clock`; `None` if there are only the data.
     pub fn read(
         job: &mut Job,
         (what, words): (What, &'static str),
@@ -101,13 +100,16 @@ impl Several {
             let whole = steps as f64 * dt;
             ensure!(
                 step > 0.0 && step <= whole,
-                "dtout={step}: it is the time from record to record in s, above 0 and not above the {whole} s of the run"
+                "dtout={step}: it must be the time from record to record in s, above 0 and not above the \
+                {whole} s of the run"
             );
-            // Of the usual time functions half of the energy lies below a third of the highest frequency.
+            // For the usual time functions half of the energy lies below a third of the highest frequency.
             let (highest, kept) = (clock.timing.band.max, 0.5 / step);
             if 3.0 * kept < highest {
                 job.warn(&format!(
-                    "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), but those of the sources reach to {highest:.4} Hz: most of the signal is filtered out; dtout={:.1e} keeps all of it",
+                    "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), but those of the \
+                    sources extend to {highest:.4} Hz: most of the signal is filtered out; dtout={:.1e} \
+                    keeps all of it",
                     0.5 / highest
                 ));
             }
@@ -142,7 +144,9 @@ impl Several {
         let kept: usize = made.sum();
         ensure!(
             !job.given("checkpoint") || kept <= MOST_KEPT,
-            "checkpoint= keeps sums and records of further quantities, of dtout= and of tdc=y with the state, {:.1} MB here and at most {} MB: take fewer receivers or quantities, give jdata= instead of dtout=, or leave out checkpoint=",
+            "checkpoint= saves sums and records of further quantities, of dtout= and of tdc=y with the \
+            state: {:.1} MB here, and at most {} MB are possible. Use fewer receivers or quantities, give \
+            jdata= instead of dtout=, or leave out checkpoint=",
             kept as f64 / 1e6,
             MOST_KEPT >> 20
         );
@@ -165,7 +169,7 @@ impl Several {
             let (n, d) = (steps.div_ceil(jdata), dt * jdata as f64);
             return (When::Every(jdata), axis(n, first, d));
         };
-        // All times until the end of the last step.
+        // These are all times until the end of the last step.
         let count = (steps as f64 * dt / step * (1.0 + 1e-9)) as usize + 1;
         let times = Times {
             first,
@@ -176,8 +180,8 @@ impl Several {
         (When::At(times), axis(count, 0.0, step))
     }
 
-    /// How a quantity at `receivers` receivers is derived, and the axis of its times. The ends of gauges are read after
-    /// the receivers.
+    /// The derivation of a quantity at `receivers` receivers, and the axis of its times. The ends of gauges
+    /// come after the receivers.
     pub fn made(&self, what: What, ndim: usize, receivers: usize) -> (Made, Axis) {
         let gauge = self.fibre.as_ref().filter(|fibre| fibre.gauge > 0.0);
         let of = receivers + gauge.map_or(0, Fibre::receivers);

@@ -26,7 +26,7 @@ fn places_are_counted_on_each_host() {
     assert_eq!(found, [[0, 2, 2], [0, 2, 2], [1, 2, 2], [0, 1, 1], [1, 2, 2]]);
 }
 
-/// A host needs the sum of its ranks' needs, and its free memory is the least that one of them has found.
+/// A host needs the sum of the needs of its ranks, and its free memory is the least that any of them found.
 #[test]
 fn hosts_are_told_in_the_order_of_their_first_ranks() {
     let (need, free) = ([1.0, 2.0, 4.0, 8.0, 16.0], [9.0, 5.0, 7.0, 3.0, 6.0]);
@@ -121,7 +121,7 @@ fn the_first_rank_that_fails_tells_it() {
     let told = |code: u8| Some(("another process has reported the error".to_string(), code));
     let said = |words: &str, code: u8| Some((words.to_string(), code));
     assert_eq!(agreed(|_| Ok(())), [None, None, None]);
-    // Ranks that fail for reasons of their own.
+    // These ranks fail for different reasons.
     let found = agreed(|rank| match rank {
         0 => Ok(()),
         _ => {
@@ -131,11 +131,11 @@ fn the_first_rank_that_fails_tells_it() {
     });
     let own = said("rank 1 on n: fault 1: more GPUs (ngpu=)", 1);
     assert_eq!(found, [told(1), own, told(1)]);
-    // All have the same reason, so no rank is named.
+    // All ranks have the same reason, so no rank is named.
     let found = agreed(|_| Err(anyhow!("dt= is missing")));
     assert_eq!(found, [said("dt= is missing", 1), told(1), told(1)]);
-    // A rank that only knows of another's error reports nothing; the exit code is that of the rank that
-    // reports.
+    // A rank that only knows of the error of another rank reports nothing; the exit code is that of the rank
+    // that reports.
     let signal = Signal::of(15).unwrap();
     let found = agreed(|rank| match rank {
         2 => Err(rsf_io::Error::Interrupted {
@@ -173,8 +173,8 @@ fn all_ranks_begin_or_none() {
     assert_eq!(said[1..], ["another process has reported the error"; 2]);
 }
 
-/// Findings of ranks about parts of a model are combined to those of the whole; if there are bad cells, the rank of the
-/// first one in the file reports it.
+/// Findings of ranks about parts of a model are combined to those about the whole. If there are bad cells,
+/// the rank with the first one in the file reports it.
 #[test]
 fn findings_of_parts_are_those_of_the_whole() {
     let of = |rank: usize| Findings {

@@ -60,7 +60,7 @@ fn forward<const D: usize>(
     let mut data = world.agree(data(job, opened, world))?;
     let stations = opened.stations(job, false, world)?;
     let job: &Job = job;
-    // The data file itself is continued, so that a state holds nothing of it.
+    // The data file itself is continued, so a state does not hold any of it.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
         kept.load(job, opened.run.sum, Sums::default())?;
         kept.watch(job, data);
@@ -104,7 +104,7 @@ fn data<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> any
 /// The sum over the shots so far.
 struct Found<'a> {
     stack: Stack,
-    /// 1 where any number of the data was not zero, and where single precision has lost numbers.
+    /// Whether any number of the data was not zero, and whether single precision has lost numbers, as 1 or 0.
     heard: [u64; 1],
     lost: [u64; 1],
     progress: Option<Progress<'a>>,

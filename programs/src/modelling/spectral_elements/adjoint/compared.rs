@@ -1,4 +1,4 @@
-//! How the records of a mesh are compared with data, and their weights.
+//! The comparison of records on a mesh with data and their weights.
 
 use super::super::Run;
 use super::readout::Readout;
@@ -7,7 +7,7 @@ use crate::modelling::observed::{self, Contribution};
 use kernels::misfit::{Misfit, Observed};
 use rsf_io::{Input, Job};
 
-/// How records are converted to data and compared with them.
+/// The way in which records are converted to data and compared with them.
 pub struct Compared {
     kind: Misfit,
     readout: Readout,
@@ -16,15 +16,15 @@ pub struct Compared {
 /// The data of a shot.
 pub struct OfShot {
     observed: Observed<f32>,
-    /// Whether any of them counts.
+    /// The contribution of these data to the misfit.
     pub heard: Contribution,
     /// Checksums of what was read.
     pub sums: Vec<u64>,
 }
 
 impl Compared {
-    /// Reads this from the parameters and the header of the data; also returns the data and their weights for all
-    /// shots, of which `several` may run at the same time.
+    /// Reads the comparison from the parameters and the header of the data. Also returns the data and their
+    /// weights for all shots, of which `several` may run at the same time.
     pub fn read<const D: usize>(
         job: &mut Job,
         (run, several): (&Run<D>, bool),

@@ -74,9 +74,9 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     })
 }
 
-/// The result of a shot: its gradient, the derivatives with respect to the sources, then in words the bits of the
-/// misfit, whether any of the data counts, whether single precision has lost numbers of the gradient or of the sources,
-/// and checksums of the data.
+/// The result of a shot: its gradient and the derivatives with respect to the sources; then, as words, the
+/// bits of the misfit, whether any of the data count, whether single precision has lost numbers of the
+/// gradient or of the derivatives with respect to the sources, and checksums of the data.
 fn shot<const D: usize>(
     (opened, station): (&Opened<D>, &mut Station<D>),
     (compared, records, number): (&Compared, &Records, usize),
@@ -114,7 +114,7 @@ struct Found<'a> {
     sources: Vec<f32>,
     /// Whether single precision has lost numbers of the gradient, or of the derivatives with respect to the sources.
     lost: [u64; 2],
-    /// What the data of each shot add, as codes of [`Contribution`].
+    /// The contributions of the data of the shots, as codes of [`Contribution`].
     heard: Vec<u64>,
     progress: Option<Progress<'a>>,
 }
@@ -150,8 +150,8 @@ impl Summed for Found<'_> {
     }
 }
 
-/// The output files, on rank 0. All are made before the run, because a name that cannot be written must not cost a
-/// survey.
+/// The output files, on rank 0. All are created before the run, so that a file that cannot be written is
+/// detected before the survey is computed.
 struct Outputs {
     gradient: Output,
     misfit: Option<Output>,
@@ -159,7 +159,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    /// Makes the files, on rank 0.
+    /// Creates the files, on rank 0.
     fn open<const D: usize>(
         job: &mut Job,
         opened: &Opened<D>,

@@ -27,7 +27,7 @@ struct Opened<const D: usize> {
     run: Run<D>,
     step: plan::Step,
     target: Target<D>,
-    /// Devices that run shots at the same time.
+    /// The devices that run shots at the same time.
     machines: Vec<Machine>,
 }
 
@@ -76,7 +76,7 @@ impl<const D: usize> Opened<D> {
         &self.machines[0]
     }
 
-    /// Shots of the survey.
+    /// The number of shots of the survey.
     fn shots(&self) -> usize {
         self.run.spreads.count()
     }
@@ -103,7 +103,7 @@ impl<const D: usize> Opened<D> {
         }
     }
 
-    /// Prints the mesh and what a reverse or linearised run of the first shot needs. All ranks call it.
+    /// Prints the mesh and the needs of a reverse or linearised run of the first shot. All ranks call it.
     fn plan(&self, job: &Job, world: &World, reverse: bool) -> anyhow::Result<()> {
         let stations = world.agree(Station::all(job, self, world, reverse))?;
         self.tell(job, &stations);
@@ -120,7 +120,7 @@ impl<const D: usize> Opened<D> {
 struct Progress<'a> {
     job: &'a Job,
     shots: usize,
-    /// When the shot before was done.
+    /// The time at which the previous shot was done.
     begun: Instant,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Progress<'a> {
         Ok((job.flag("verb")? && shots > 1).then_some(Self { job, shots, begun }))
     }
 
-    /// Reports that a shot is done; `words` go before its time.
+    /// Reports that a shot is done; `words` are printed before its time.
     fn tell(&mut self, shot: usize, words: &str) {
         let seconds = self.begun.elapsed().as_secs_f64();
         let (number, shots) = (shot + 1, self.shots);
@@ -141,7 +141,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Refuses what has no derivative, and says what to change.
+/// Refuses features that have no derivative, and says what to change.
 fn refuse<const D: usize>(run: &Run<D>, parameters: Parameters) -> anyhow::Result<()> {
     let Some(why) = unsupported(&run.setup(), run.shot.quantity, parameters) else {
         return Ok(());

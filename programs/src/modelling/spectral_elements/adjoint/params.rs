@@ -7,50 +7,63 @@ use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA};
 use rsf_io::{Param, Program};
 
 const COMMENTS: &str = "\
-Models the shots of a survey on a mesh, compares them with the data on standard input, and writes the gradient of the misfit \
-with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of the misfit divided by \
-that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
-explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of \
-solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held fixed. Records are \
-displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held fixed unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative, and the fit of the mechanisms to the lowest of them is held fixed. The moment of explosions in fluids is held fixed.
+Models the shots of a survey on a mesh, compares them with the data on standard input, and writes the gradient of the \
+misfit with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of \
+the misfit divided by that of the parameter. The misfit is printed, and misfit= receives its value for every shot. The \
+mesh, the model, sources, receivers, sides and the time step are those of sfsem2d-gpu and sfsem3d-gpu, which explain \
+them. The medium consists of solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing, sponge= \
+and cpml= sides; the rock in these layers, or in those of the mesh, is held fixed. Records are displacement, velocity or \
+acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held fixed, except \
+that wrt=vp,vs,rho,qp,qs takes derivatives with respect to those of qp= and qs=; where they are 0 they have no \
+derivative, and the fit of the mechanisms to the lowest of them is held fixed. The moment of explosions in fluids is \
+held fixed.
 
-on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
-their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A parameter that has no \
-grid has its gradient at the same nodes, as if it were interpolated from them, and so have those of a wrt= other than vp,vs,rho. \
-regions: one value for each region, with n1 counting regions. grid: at the nodes of a grid of its own (nqz=, oqz=, dqz= and so \
-on), as if the model were given there, for figures and for inversions that begin with constant regions. On a grid for all \
-regions, nodes on interfaces or outside of the mesh have the gradient zero: their share goes to the nodes of the same region \
-beside them. The last axis counts the parameters that wrt= names, in SI units: speeds, Lame's constants or \
-impedances (ip=rho*vp, is=rho*vs), each with the density while the other two do not change. wrt=ccc,rho: the planes of ccc= in the order of \
-their file, then the density; where the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the only choice for rock \
-that ccc= describes; where that attenuates, its constants are unrelaxed. Absorbing sides and the sponge follow the speeds, for wrt=ccc,rho those of Voigt's means of a grid of \
-constants, and are held where there is none.
+on= gives the places of the parameters of the gradient. model: at the nodes of the grid of vp=, vs= and den=, by the \
+transpose of their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A \
+parameter that has no grid has its gradient at the same nodes, as if it were interpolated from them, and so do the \
+parameters of a wrt= other than vp,vs,rho. regions: one value for each region, with n1 counting regions. grid: at the \
+nodes of a separate grid (nqz=, oqz=, dqz= and so on), as if the model were given there, for figures and for inversions \
+that begin with constant regions. On a grid for all regions, nodes on interfaces or outside the mesh have the gradient \
+zero: their share goes to neighbouring nodes of the same region. The last axis counts the parameters that wrt= names, in \
+SI units: speeds, Lame's constants or impedances (ip=rho*vp, is=rho*vs), followed by the density at constant values of \
+the other two. wrt=ccc,rho: the planes of ccc= in the order of their file, then the density; if the model is not on a \
+grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the only choice for rock that ccc= \
+describes; if that rock attenuates, its constants are unrelaxed. Absorbing sides and the sponge follow the speeds, for \
+wrt=ccc,rho those of the Voigt means of a grid of constants, and are held fixed if there is none.
 
-The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. \
-Their times are those of their header (n3, o3, d3): where they differ from those of the steps, the records are resampled to \
-them. They must end within the nt= steps of the run, and data with the interval of the steps have as many records as the run. With stations= their components are Z, N, E. With shots= they may be those \
-of the picked shots or of all. weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= \
-says what the misfit is. squares: half the sum of the squared differences. correlation: for each trace one minus the \
-normalised correlation, so that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared \
-differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
+The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of \
+shots. Their times are those of their header (n3, o3, d3): if they differ from those of the steps, the records are \
+resampled to them. They must end within the nt= steps of the run, and data with the interval of the steps have as many \
+records as the run. With stations= their components are Z, N, E. With shots= they may be those of the picked shots or of \
+all. weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= chooses the misfit. \
+squares: half the sum of the squared differences. correlation: for each trace one minus the normalised correlation, so \
+that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared differences of the \
+envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
 
-sougrad= receives the derivatives with respect to the sources, shot by shot: to the components of the force or moment tensor along the axes of the \
-mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by them), to the place (z x [y], m) and to a delay t (s) of the history; label1 of the file names them in this order. stfgrad= \
-receives those with respect to the samples of each history as the modelling program applies it at the times of its steps: of forces and of moments. The samples of series= are those with rate=n; with rate=y \
-(the default) a moment is the integral of series= up to its time. A source on a side between elements moves into the element that holds it, a moment into all that share the place, of which \
-the mean is given. In a fluid only the sum of the diagonal of a moment counts, of which each \
-component gets an equal share.
+sougrad= receives the derivatives with respect to the sources, shot by shot: to the components of the force or moment \
+tensor along the axes of the mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by \
+them), to the position (z x [y], m) and to a delay t (s) of the history; label1 of the file names them in this order. \
+stfgrad= receives those with respect to the samples of each history, of a force or a moment, as the modelling program \
+applies it at the times of its steps. With rate=n these are the samples of series=; with rate=y (the default) a moment \
+is the integral of series= up to its time. If a source lies on a side between elements, its derivative with respect to \
+the position is that in the element that holds it; for a moment it is the mean of those in all elements that share the \
+position. In a fluid only the trace of a moment counts, and each diagonal component gets an equal share of it.
 
 In a fluid the gradient with respect to the S speed is zero, and so are those with respect to mu and to the S impedance.
 
-The adjoint run needs the displacement of the forward wavefield from the last step to the first, and in fluids the pressure. memory= limits the memory for it: if \
-all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and \
-Walther 2000). The gradient has the same bits for any memory= and threads=. plan=y prints what is kept and how many steps are \
-computed again. With all steps kept a gradient takes three to three and a half times as long as the modelling of its shots, with checkpoints in a fifth of that memory about four times.
+The adjoint run needs the displacement of the forward wavefield from the last step to the first, and in fluids the \
+pressure. memory= limits the memory for it: if all steps fit they are kept, otherwise as many as fit at a time, and \
+steps are computed again from checkpoints (Griewank and Walther 2000). The gradient has the same bits for any memory= \
+and threads=. plan=y prints what is kept and how many steps are computed again. If all steps are kept, a gradient takes \
+three to three and a half times as long as the modelling of its shots; with checkpoints in a fifth of that memory it \
+takes about four times as long.
 
-The shots run one after the other, on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
-processors differ by the rounding of single precision. A build with MPI also runs as several ranks (mpirun -n 4 sfsemgrad2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, groups and ranks. checkpoint= saves \
-the sums after every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
+The shots run one after another, on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on \
+four GPUs at the same time, and so does groups=4 on the first four GPUs or, on processors, with a quarter of the threads \
+for each. GPUs and processors differ by the rounding of single precision. A build with MPI also runs as several ranks \
+(mpirun -n 4 sfsemgrad2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, \
+groups and ranks. checkpoint= saves the sums after every shot (or at the interval every=), and resume= continues a \
+survey that was stopped or killed, with the same bits.";
 
 const USAGE: &str =
     "< data.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
@@ -81,28 +94,37 @@ or sfsem3d-gpu that this causes, to first order (the Born approximation). With a
 model. adj=y is the exact transpose of adj=n for every step of the discrete program, so sfdottest finds the two dot products equal \
 within rounding, and sfconjgrad can invert the operator.
 
-sfsem2d-gpu and sfsem3d-gpu explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists \
-of solids, with or without attenuation, and fluids, with free, absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held fixed. Quality factors, of materials= or of qp= and qs=, are held fixed \
-unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they do not change, and the fit of the mechanisms to the lowest of them is held fixed. The moment of explosions in fluids is held fixed.
+The mesh, the model, sources, receivers, sides and the time step are those of sfsem2d-gpu and sfsem3d-gpu, which explain \
+them. The medium consists of solids, with or without attenuation, and fluids, with free, absorbing, sponge= and cpml= \
+sides; the rock in these layers, or in those of the mesh, is held fixed. Quality factors, of materials= or of qp= and \
+qs=, are held fixed, except that wrt=vp,vs,rho,qp,qs perturbs those of qp= and qs=; where they are 0 they do not change, \
+and the fit of the mechanisms to the lowest of them is held fixed. The moment of explosions in fluids is held fixed.
 
-on= says where the perturbation is, and with adj=y the result, and wrt= of which parameters. on=model: at the nodes of the grid of vp=, \
-vs=, den= or ccc=, from which elements take it as they take the model; on=regions: one value for each region, with n1 counting regions; on=grid: at the \
-nodes of a grid of its own (nqz=, oqz=, dqz= and so on). The last axis counts the parameters, in SI units. wrt=ccc,rho: the planes of ccc= in the \
-order of their file, then the density; where the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the \
-only choice for rock that ccc= describes; where that attenuates, its constants are unrelaxed. \
-Absorbing sides and the sponge follow the speeds; where constants change they follow Voigt's means of a grid of constants, and are held where there is none.
+on= gives the places of the perturbation, or with adj=y of the result, and wrt= its parameters. on=model: at the nodes \
+of the grid of vp=, vs=, den= or ccc=, from which it is interpolated like the model; on=regions: one value for each \
+region, with n1 counting regions; on=grid: at the nodes of a separate grid (nqz=, oqz=, dqz= and so on). The last axis \
+counts the parameters, in SI units. wrt=ccc,rho: the planes of ccc= in the order of their file, then the density; if \
+the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the only \
+choice for rock that ccc= describes; if that rock attenuates, its constants are unrelaxed. Absorbing sides and the \
+sponge follow the speeds; for wrt=ccc,rho they follow the Voigt means of a grid of constants, and are held fixed if \
+there is none.
 
-The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. With adj=n they \
-are only the change of the data, without the unperturbed waves. With adj=y their times are those of their header (n3, o3, d3): where they differ from those \
-of the steps, the transpose of the resampling brings them to the steps. tdc=y gives them exact time, and adj=y remains the exact transpose. adj=y sums over the shots.
+The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of \
+shots. With adj=n they are only the change of the data, without the unperturbed waves. With adj=y their times are those \
+of their header (n3, o3, d3): if they differ from those of the steps, the transpose of the resampling transfers them to \
+the steps. tdc=y gives them exact time, and adj=y remains the exact transpose. adj=y sums over the shots.
 
 adj=n advances two wavefields together. adj=y needs the forward wavefield from the last step to the first. memory= limits the memory for it: \
 if all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and Walther 2000). The result has \
 the same bits for any memory= and threads=.
 
-The shots run one after the other, on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
-processors differ by the rounding of single precision. A build with MPI also runs as several ranks (mpirun -n 4 sfsemborn2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, groups and ranks. checkpoint= saves \
-the sums after every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits. With adj=n the state relies on the data file of the stopped run, which is continued.";
+The shots run one after another, on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on \
+four GPUs at the same time, and so does groups=4 on the first four GPUs or, on processors, with a quarter of the threads \
+for each. GPUs and processors differ by the rounding of single precision. A build with MPI also runs as several ranks \
+(mpirun -n 4 sfsemborn2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, \
+groups and ranks. checkpoint= saves the sums after every shot (or at the interval every=), and resume= continues a \
+survey that was stopped or killed, with the same bits. With adj=n the state relies on the data file of the stopped run, \
+which is continued.";
 
 const BORN_USAGE: &str =
     "< perturbation.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [adj=n] > data.rsf";
@@ -131,22 +153,58 @@ const OWN: &[Param] = &[
     Param::string("data")
         .default("velocity")
         .doc("quantity of the data: velocity, displacement, acceleration, or pressure in fluids"),
-    Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho", "vp,vs,rho,qp,qs"])
-        .default("vp,vs,rho")
-        .doc("parameters; ccc,rho: constants of Voigt's matrix and density; qp,qs: the quality factors of that name, too"),
+    Param::choice(
+        "wrt",
+        &[
+            "vp,vs,rho",
+            "lambda,mu,rho",
+            "ip,is,rho",
+            "ccc,rho",
+            "vp,vs,rho,qp,qs",
+        ],
+    )
+    .default("vp,vs,rho")
+    .doc(
+        "parameters of the derivatives; ccc,rho: constants of the Voigt matrix and density; qp,qs: also \
+        the quality factors of these names",
+    ),
     Param::choice("on", &["auto", "model", "regions", "grid"])
         .default("auto")
-        .doc("where they are: at the nodes of the grid of vp=, vs=, den=; in each region; at the nodes of nqz=, nqx= ...; auto: model if there is a grid, otherwise regions"),
+        .doc(
+            "places of these parameters; model: at the nodes of the grid of vp=, vs=, den=; regions: one \
+        set for each region; grid: at the nodes of nqz=, nqx= ...; auto: model if there is a grid, otherwise \
+        regions",
+        ),
     Param::float("memory")
-        .default_text("half of the free memory, divided by the number of shots that run at the same time; nine tenths of that of a GPU")
+        .default_text(
+            "half of the free memory, divided by the number of shots that run at the same time; on \
+        a GPU nine tenths of its free memory",
+        )
         .range("above 0", Some(1e-9), None)
-        .doc("memory for the stored forward wavefield and its checkpoints, GB: of each GPU, or of each shot that runs on processors; the mesh and its fields come on top"),
-    Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("on=grid: number of nodes along z"),
-    Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("on=grid: number of nodes along x"),
-    Param::float("oqz").default_text("the mesh").doc("on=grid: first z"),
-    Param::float("oqx").default_text("the mesh").doc("on=grid: first x"),
-    Param::float("dqz").default_text("to the end of the mesh").doc("on=grid: distance of the nodes along z"),
-    Param::float("dqx").default_text("to the end of the mesh").doc("on=grid: distance of the nodes along x"),
+        .doc(
+            "memory for the stored forward wavefield and its checkpoints, GB: of each GPU, or of each shot \
+        that runs on processors; the mesh and its fields need additional memory",
+        ),
+    Param::int("nqz")
+        .default("101")
+        .range(">= 1", Some(1.0), None)
+        .doc("on=grid: number of nodes along z"),
+    Param::int("nqx")
+        .default("101")
+        .range(">= 1", Some(1.0), None)
+        .doc("on=grid: number of nodes along x"),
+    Param::float("oqz")
+        .default_text("the mesh")
+        .doc("on=grid: first z"),
+    Param::float("oqx")
+        .default_text("the mesh")
+        .doc("on=grid: first x"),
+    Param::float("dqz")
+        .default_text("to the end of the mesh")
+        .doc("on=grid: distance of the nodes along z"),
+    Param::float("dqx")
+        .default_text("to the end of the mesh")
+        .doc("on=grid: distance of the nodes along x"),
     TDC,
     JDATA,
 ];
@@ -159,16 +217,16 @@ const MACHINES: &[Param] = &[
     Param::ints("gpu")
         .default_text("the first")
         .range(">= 0", Some(0.0), None)
-        .doc("numbers of the GPUs to use, as in gpu=0,2; each runs shots of its own"),
+        .doc("numbers of the GPUs to use, as in gpu=0,2; each runs whole shots"),
     GROUPS,
 ];
 
-/// How records are compared with data.
+/// The comparison of records with data.
 const COMPARED: &[Param] = &[
     Param::choice("kind", &["squares", "correlation", "envelope"])
         .default("squares")
         .doc("what is compared: squared differences, normalised correlations of traces, or squared differences of envelopes"),
-    Param::input("weight").doc("weights of the data, one for each: mutes and the like"),
+    Param::input("weight").doc("weights of the data, one for each value, for mutes and the like"),
 ];
 
 /// Outputs in addition to the gradient.
@@ -177,8 +235,10 @@ const BESIDE: &[Param] = &[
     Param::output("sougrad").doc(
         "derivatives with respect to the strength, place and time of every source; n2 = sources, n3 = shots",
     ),
-    Param::output("stfgrad")
-        .doc("derivatives with respect to every sample of the sources' histories; n2 = sources, n3 = shots"),
+    Param::output("stfgrad").doc(
+        "derivatives with respect to every sample of the histories of the sources; n2 = sources, n3 = \
+        shots",
+    ),
 ];
 
 /// The direction of the linear operator.

@@ -1,5 +1,5 @@
-//! The linear map from the records of the steps to data: it turns them to the axes of stations, corrects them to exact
-//! time and resamples them. Its transpose is here, too.
+//! The linear map from the records of the steps to data: it rotates them to the axes of stations, corrects
+//! them to exact time and resamples them. This module also has its transpose.
 
 use super::super::{Run, outputs};
 use crate::earth::{OriginTime, origin_time};
@@ -35,7 +35,7 @@ impl Readout {
     /// The map to data at the times in their header.
     ///
     /// # Errors
-    /// Data of another survey or of another quantity; times that do not fit the run.
+    /// Data of another survey or of another quantity, or times that do not fit the run.
     pub fn of_data<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Self> {
         check(run, data)?;
         check_names(run, data)?;
@@ -88,7 +88,7 @@ impl Readout {
     }
 }
 
-/// Refuses data of other stations, or of the same ones in another order; data without names are taken.
+/// Refuses data of other stations, or of the same stations in another order; data without names are accepted.
 fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
     let names = data.header().text("stations");
     let Some(names) = names.filter(|names| !names.is_empty() && !run.stations.is_empty()) else {
@@ -101,8 +101,8 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
     let mut sorted = [found.clone(), run.stations.iter().map(String::as_str).collect()];
     sorted.iter_mut().for_each(|names| names.sort_unstable());
     let what = match sorted[0] == sorted[1] {
-        true => "the same ones in another order: give the lines of stations= the order of the data",
-        false => "others: name in stations= those that the data have",
+        true => "the same ones in another order: put the lines of stations= into the order of the data",
+        false => "others: give the stations of the data in stations=",
     };
     bail!(
         "{} has the stations {names}, but this run has {}: {what}. If the header is wrong, sfput stations={} corrects it",
@@ -112,8 +112,8 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
     )
 }
 
-/// Refuses data whose times count from an origin other than that of the run, where both say which. Times that differ by
-/// less than a hundredth of a step, or by less than 20 microseconds, are the same.
+/// Refuses data whose times are relative to an origin other than that of the run, if both have one. Origins
+/// that differ by less than a hundredth of a step, or by less than 20 microseconds, are the same.
 fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let (Some(found), Some(own)) = (OriginTime::of_header(data.header()), origin_time(job)?) else {
         return Ok(());
@@ -128,7 +128,10 @@ fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let (found, shown) = (found.words(), own.words());
     let [(_, origin), (_, shift)] = own.keys();
     bail!(
-        "{} counts its times from {found} (origin_time, time_shift), but this run from {shown}: sfput o3= sets the time of its first sample after {shown}, and origin_time={origin} time_shift={shift} go with that (in Python from_stream(stream, origin_time=obspy.UTCDateTime({origin}) + {shift}) does both)",
+        "{} has times relative to {found} (origin_time, time_shift), but those of this run are relative to \
+        {shown}: sfput o3= sets the time of its first sample relative to {shown}, together with \
+        origin_time={origin} time_shift={shift} (in Python from_stream(stream, \
+        origin_time=obspy.UTCDateTime({origin}) + {shift}) does both)",
         data.name()
     )
 }
@@ -151,8 +154,8 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
     let turned = outputs::is_turned(run);
     let components = outputs::records(run).components.label.unwrap_or_default();
     let or = match turned {
-        true => "give the points of the receivers by rec= in place of stations=, which models z x y",
-        false => "give the receivers by stations= in place of rec=, which models Z N E",
+        true => "give the points of the receivers by rec= instead of stations=, which models z x y",
+        false => "give the receivers by stations= instead of rec=, which models Z N E",
     };
     let modelled = Modelled {
         quantity: run.quantity,
@@ -162,7 +165,8 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
     same_kind(data, &modelled)
 }
 
-/// The map from records to the times in the header of the data, if these are others or end earlier.
+/// The map from records to the times in the header of the data, if these differ from those of the records or
+/// end earlier.
 fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Option<Samples>> {
     let recorded = Recorded {
         begin: run.begin,

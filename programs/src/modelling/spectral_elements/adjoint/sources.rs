@@ -6,7 +6,7 @@ use kernels::methods::spectral_elements::Strength;
 use kernels::methods::spectral_elements::adjoint::SourceGradient;
 use rsf_io::{Axis, Job, Output};
 
-/// The derivatives with respect to sources that are asked for.
+/// The requested derivatives with respect to sources.
 pub struct BySources {
     /// Whether the sources are forces; otherwise they are moments.
     forces: bool,
@@ -15,7 +15,7 @@ pub struct BySources {
     histories: bool,
 }
 
-/// The files of sougrad= and stfgrad=, where they are given.
+/// The files of sougrad= and stfgrad=, if they are given.
 pub struct SourceFiles {
     parameters: Option<Output>,
     histories: Option<Output>,
@@ -48,7 +48,7 @@ impl BySources {
         }))
     }
 
-    /// Makes the files, with their headers.
+    /// Creates the files, with their headers.
     pub fn open<const D: usize>(&self, job: &mut Job, run: &Run<D>) -> anyhow::Result<SourceFiles> {
         let sources = Axis::new(run.sources.len(), 1.0, 1.0).label("source");
         let mut open = |word: &str, first: Axis| -> anyhow::Result<Output> {
@@ -81,14 +81,14 @@ impl BySources {
         })
     }
 
-    /// Numbers of all sources of a shot in either file.
+    /// The number of values of all sources of a shot in each of the two files.
     pub fn numbers<const D: usize>(&self, run: &Run<D>) -> [usize; 2] {
         let of_one = [names::<D>(self.forces).split(' ').count(), run.timing.steps];
         of_one.map(|numbers| numbers * run.sources.len())
     }
 
-    /// The numbers of a shot: derivatives with respect to the parameters of all sources, then to their histories. Also
-    /// returns whether some of them are beyond the range of single precision.
+    /// The numbers of a shot: derivatives with respect to the parameters of all sources, then to their
+    /// histories. Also returns whether any of them are beyond the range of single precision.
     pub fn of_shot<const D: usize>(&self, run: &Run<D>, gradients: &[SourceGradient<D>]) -> (Vec<f32>, bool) {
         let (mut all, mut histories, mut lost) = (Vec::new(), Vec::new(), false);
         for (gradient, source) in gradients.iter().zip(&run.sources) {
@@ -105,7 +105,7 @@ impl BySources {
                 .sum();
             by_samples.resize(run.timing.steps, 0.0);
             let by_strength = strength(&gradient.strength);
-            // Numbers of one unit.
+            // These are lists of numbers of one unit each.
             let of_one_unit: [&[f64]; 4] = [&by_strength, &gradient.place, &[late], &by_samples];
             lost |= of_one_unit.into_iter().any(is_lost);
             all.extend(by_strength);
@@ -119,15 +119,16 @@ impl BySources {
     }
 }
 
-/// Whether numbers of one unit are beyond the range of single precision: one of them is too large, or even the largest
-/// too small.
+/// Whether numbers of one unit are beyond the range of single precision: one of them is too large, or even
+/// the largest one is too small.
 fn is_lost(numbers: &[f64]) -> bool {
     let largest = numbers.iter().map(|x| x.abs()).max_by(f64::total_cmp);
     largest.is_some_and(|x| x != 0.0 && !(f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x))
 }
 
 impl SourceFiles {
-    /// Writes the results of [`BySources::of_shot`] for all shots, `numbers` of each shot in the two files.
+    /// Writes the results of [`BySources::of_shot`] for all shots, with `numbers` values of each shot in the
+    /// two files.
     pub fn write(self, job: &Job, numbers: [usize; 2], (all, lost): (&[f32], bool)) -> anyhow::Result<()> {
         if lost {
             job.warn("derivatives with respect to the sources are beyond the range of single precision: scale m0= (or fx=, mech=) and the data");
@@ -154,8 +155,8 @@ fn names<const D: usize>(forces: bool) -> &'static str {
     }
 }
 
-/// The derivatives with respect to the components on the command line, in the order of [`names`]. A shear component
-/// stands twice in the tensor, so its derivatives are summed.
+/// The derivatives with respect to the components on the command line, in the order of [`names`]. A shear
+/// component occurs twice in the tensor, so its derivatives are summed.
 fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
     let (x, y, z) = (0, D - 2, D - 1);
     match strength {
@@ -204,7 +205,8 @@ mod tests {
 
     #[test]
     fn slopes_of_a_pulse_are_those_of_its_formula() {
-        // A Gaussian of 20 samples a standard deviation, and a step whose last value stays.
+        // The histories are a Gaussian with 20 samples per standard deviation, and a step whose last value
+        // stays.
         let (dt, width) = (0.01, 0.2);
         let time = |k: usize| (k as f64 * dt - 1.4) / width;
         let pulse: Vec<f32> = (0..280).map(|k| (-0.5 * time(k).powi(2)).exp() as f32).collect();

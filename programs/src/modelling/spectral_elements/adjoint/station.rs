@@ -1,4 +1,5 @@
-//! Runs the shots of a survey on a mesh on processors or GPUs, one after the other or several at the same time.
+//! Runs the shots of a survey on a mesh, on processors or GPUs, one after another or several at the same
+//! time.
 
 use super::super::Run;
 use super::Opened;
@@ -16,16 +17,17 @@ use kernels::methods::spectral_elements::gpu::{self, OnDevice};
 use kernels::time_loop::reversal::CheckpointSchedule;
 use rsf_io::Job;
 
-/// Bytes of a GB, in which `memory=` counts.
+/// The number of bytes in a GB, the unit of `memory=`.
 const GIGA: f64 = 1e9;
 
-/// Share of the free memory that all shots running at the same time on a host take together, without `memory=`.
+/// The share of the free memory that all shots running at the same time on a host take together, without
+/// `memory=`.
 const SHARE: f64 = 0.5;
 
-/// Share of the free memory of a GPU.
+/// The same share for the free memory of a GPU.
 const SHARE_OF_GPU: f64 = 0.9;
 
-/// An engine of a survey, whose mesh is set up once: it runs the shots that it gets one after the other.
+/// An engine of a survey, whose mesh is set up once. It runs the shots that it gets one after another.
 pub struct Station<const D: usize> {
     /// The run, set to the shot that is computed.
     pub run: Run<D>,
@@ -52,7 +54,7 @@ macro_rules! of_engine {
     };
 }
 
-/// A gradient, and the derivatives with respect to the sources if they are asked for.
+/// A gradient, and the derivatives with respect to the sources if they are requested.
 pub type Derivatives<const D: usize> = (Gradient<D>, Vec<SourceGradient<D>>);
 
 /// The computation for a shot, on a station that is set to it.
@@ -101,7 +103,8 @@ impl<const D: usize> Station<D> {
     ) -> anyhow::Result<Self> {
         ensure!(
             machine.asked.is_none_or(|shots| shots <= 1),
-            "groups= asks for {} shots at a time on a GPU, but shots on meshes run there one at a time: ask for as many groups as there are GPUs, or leave out groups=",
+            "groups= requests {} shots at a time on a GPU, but a GPU runs shots on meshes one at a time: \
+            give as many groups as there are GPUs, or leave out groups=",
             machine.asked.unwrap_or(1)
         );
         let (bytes, name) = free(&device)?;
@@ -119,15 +122,16 @@ impl<const D: usize> Station<D> {
         Ok(station)
     }
 
-    /// The checkpoint schedule that fits `memory=`, or a share of the free memory, which `sharing` shots use at the
-    /// same time on a host.
+    /// The checkpoint schedule that fits into `memory=`, or into a share of the free memory, which `sharing`
+    /// shots use at the same time on a host.
     fn choose(&self, job: &Job, sharing: usize) -> anyhow::Result<CheckpointSchedule> {
         let room = match (job.double_opt("memory")?, &self.engine) {
             (Some(asked), Engine::Gpu(adjoint)) => {
                 let left = adjoint.free_bytes()? as f64;
                 ensure!(
                     asked * GIGA <= left,
-                    "memory={asked} GB are asked for, but the GPU has {} left for the stored wavefield: ask for less, or leave out memory=",
+                    "memory={asked} GB are requested, but the GPU has {} left for the stored wavefield: give \
+                    less, or leave out memory=",
                     gigabytes(left)
                 );
                 asked * GIGA
@@ -137,7 +141,8 @@ impl<const D: usize> Station<D> {
             (None, Engine::Cpu(_)) => match free_memory() {
                 Some(free) => SHARE * free / sharing as f64,
                 None => bail!(
-                    "the system does not say how much memory is free: give memory= (GB) for the stored wavefield"
+                    "the system does not report how much memory is free: give memory= (GB) for the stored \
+                    wavefield"
                 ),
             },
         };
@@ -190,8 +195,8 @@ impl<const D: usize> Station<D> {
         Ok(of_engine!(engine, adjoint => adjoint.linearised(shot, change))?)
     }
 
-    /// The derivatives of a misfit with respect to the medium and, if they are asked for, the sources. `judge` returns
-    /// the derivative of the misfit with respect to the records of the shot.
+    /// The derivatives of a misfit with respect to the medium and, if they are requested, the sources.
+    /// `judge` returns the derivative of the misfit with respect to the records of the shot.
     pub fn derivatives(
         &mut self,
         by_sources: bool,

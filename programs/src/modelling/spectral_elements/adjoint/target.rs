@@ -1,4 +1,4 @@
-//! The parameters of derivatives: those of regions, on the grid of the model, or on a grid of its own.
+//! The parameters of derivatives: those of regions, on the grid of the model, or on a separate grid.
 
 use super::super::Run;
 use anyhow::{Context, bail, ensure};
@@ -9,11 +9,11 @@ use kernels::methods::spectral_elements::Lattice;
 use kernels::methods::spectral_elements::adjoint::{Change, Gradient, Parameters, covers};
 use rsf_io::{Axis, Input, Job, Output};
 
-/// Where the parameters are.
+/// The places of the parameters.
 enum Place<const D: usize> {
     /// One set of them for each region.
     Regions(usize),
-    /// The nodes of grids, one for all regions or one for each.
+    /// The nodes of grids; there is one grid for all regions or one for each.
     Grids(Lattice<D>, usize),
 }
 
@@ -23,8 +23,8 @@ pub struct Target<const D: usize> {
     parameters: Parameters,
     /// The planes of files: their names, and their numbers among the parameters.
     planes: Vec<(String, usize)>,
-    /// The quality factors of P and S, if derivatives are taken with respect to them; the method gives those with
-    /// respect to 1/Q.
+    /// The quality factors of P and S waves, if derivatives are taken with respect to them; the method gives
+    /// derivatives with respect to 1/Q.
     quality: Option<[Vec<f32>; 2]>,
 }
 
@@ -37,7 +37,10 @@ impl<const D: usize> Target<D> {
         let varies = run.rocks.varies;
         let place = match (job.choice("on")?, run.rocks.lattice) {
             ("regions", Some(_)) => {
-                bail!("on=regions: vp=, vs= or den= vary within the regions: give on=model or on=grid")
+                bail!(
+                    "on=regions is not possible, because vp=, vs= or den= vary within the regions: give \
+                on=model or on=grid"
+                )
             }
             ("auto" | "regions", None) if varies => bail!(
                 "the model varies within the regions: on=grid gives the gradient at the nodes of nqz=, nqx= and so on"
@@ -48,7 +51,7 @@ impl<const D: usize> Target<D> {
             ("grid", _) => {
                 let lattice = grid(job, &run.mesh)?;
                 covers((&run.mesh, &run.basis, run.pml.as_ref()), (lattice, 1))
-                    .context("on=grid: the grid of nqz=, oqz=, dqz= and so on does not serve this mesh")?;
+                    .context("on=grid: the grid of nqz=, oqz=, dqz= and so on does not suit this mesh")?;
                 Place::Grids(lattice, 1)
             }
             (_, Some((lattice, count))) => Place::Grids(lattice, count),
@@ -83,7 +86,7 @@ impl<const D: usize> Target<D> {
         self.parameters
     }
 
-    /// Number of regions or nodes; a plane has one value for each.
+    /// The number of regions or nodes; a plane has one value for each.
     fn places(&self) -> usize {
         match &self.place {
             Place::Regions(count) => *count,
@@ -114,7 +117,7 @@ impl<const D: usize> Target<D> {
         axes
     }
 
-    /// Refuses a perturbation that is not of these axes.
+    /// Refuses a perturbation that does not have these axes.
     pub fn check(&self, input: &Input) -> anyhow::Result<()> {
         let wanted = self.axes();
         let found: Vec<Axis> = (1..=wanted.len()).map(|k| input.axis(k)).collect();
@@ -147,7 +150,8 @@ impl<const D: usize> Target<D> {
             let apart = |a: f32, b: f32| (a - b).abs() > 1e-3 * wanted.d.abs();
             ensure!(
                 wanted.n == 1 || !(apart(found.o, wanted.o) || apart(found.d, wanted.d)),
-                "{} has o{axis}={} d{axis}={}, but the nodes of this run begin at {} m with steps of {} m along {}: sfremap1 changes a grid",
+                "{} has o{axis}={} d{axis}={}, but the nodes of this run begin at {} m with steps of {} m \
+                along {}: sfremap1 changes the grid",
                 input.name(),
                 found.o,
                 found.d,
@@ -178,7 +182,7 @@ impl<const D: usize> Target<D> {
         })
     }
 
-    /// Writes the axes.
+    /// Writes the axes to the header.
     pub fn head(&self, output: &mut Output) {
         let axes = self.axes();
         for (k, axis) in axes.iter().enumerate() {
@@ -215,7 +219,7 @@ impl<const D: usize> Target<D> {
         Ok((values, lost))
     }
 
-    /// Numbers of a gradient, and those of its first axis.
+    /// The number of values of a gradient, and that of its first axis.
     pub fn numbers(&self) -> [usize; 2] {
         let first = match &self.place {
             Place::Regions(count) => *count,
@@ -226,7 +230,7 @@ impl<const D: usize> Target<D> {
     }
 }
 
-/// Writes the sum of gradients, of some of which single precision may have `lost` the numbers.
+/// Writes the sum of gradients; `lost` says whether single precision has lost numbers of some of them.
 pub fn write(job: &Job, mut output: Output, values: &[f32], lost: bool) -> anyhow::Result<()> {
     if lost || values.iter().any(|x| !x.is_finite()) {
         job.warn("the result is beyond the range of single precision: scale m0= (or fx=, mech=) and the data, or take other parameters (wrt=)");
@@ -246,10 +250,10 @@ fn parameters(job: &Job) -> anyhow::Result<(Parameters, &'static str)> {
     })
 }
 
-/// The quality factors of a run with respect to which derivatives are asked for.
+/// The quality factors of a run, with respect to which derivatives are requested.
 ///
 /// # Errors
-/// Quality factors of materials=, of regions, or none; those of a grid where derivatives are elsewhere.
+/// No quality factors qp= and qs=, or those of a grid whose nodes are not the places of the derivatives.
 fn quality<const D: usize>(run: &Run<D>, place: &Place<D>) -> anyhow::Result<[Vec<f32>; 2]> {
     let Some(quality) = &run.rocks.quality else {
         bail!("wrt=vp,vs,rho,qp,qs: the run has no qp= and qs=: give both, as numbers or as grids");

@@ -17,14 +17,14 @@ const POINTS: &str = "made_at";
 /// Separators between the name and the checksum of an input, and between two inputs.
 const MARKS: [&str; 2] = [": ", "; "];
 
-/// First words of the names of contents that belong to a single shot or to the output files.
+/// The first words of the names of contents that belong to a single shot or to the output files.
 const OF_A_SHOT: [&str; 4] = ["sou=", "rec=", "pgv=", "the list of quantities"];
 
 /// Programs that leave the data of a shot unchanged, or set all of them to zero.
 const KEEP: [&str; 7] = ["sfwindow", "sfcat", "sfrcat", "sfcp", "sfmv", "sfput", "sfcut"];
 
-/// The first program in the history of a header, after the checksums, that changes data. The line of a program has its
-/// name after a version and a tab.
+/// The first program in the history of a header, after the checksums, that changes data. The line of a
+/// program has its name after the version and a tab.
 fn changed_by(history: &str) -> Option<String> {
     let (_, behind) = history.rsplit_once(&format!("{SHARED}="))?;
     let program = |line: &str| {
@@ -35,9 +35,9 @@ fn changed_by(history: &str) -> Option<String> {
     behind.lines().skip(1).find_map(program)
 }
 
-/// Checksums of everything but the parameters that determines the data of shots.
+/// Checksums of everything except the parameters that determines the data of shots.
 pub struct MadeOf {
-    /// Names and checksums of what all shots share.
+    /// Names and checksums of the inputs that all shots share.
     shared: Vec<(&'static str, u64)>,
     /// Checksums of the points of each shot of the run.
     points: Vec<u32>,
@@ -45,10 +45,10 @@ pub struct MadeOf {
 }
 
 impl MadeOf {
-    /// The checksums for the shots of a run with this model, all of which is read.
+    /// The checksums for the shots of a run with this model, which is read as a whole.
     pub fn of<M: Survey>(shot: &M, volumes: &<M::Files as Opened>::Volumes) -> anyhow::Result<Self> {
         let spreads = shot.spreads();
-        // Where files of earthquakes or stations name the points, those are the same in all shots.
+        // If files of earthquakes or stations give the points, these are the same in all shots.
         let lacking = spreads.of(0).map(<[_]>::is_empty);
         let is_shared = |name: &str| match OF_A_SHOT.iter().position(|word| name.starts_with(word)) {
             Some(k) => lacking.get(k).is_some_and(|lacks| *lacks),
@@ -96,13 +96,15 @@ impl MadeOf {
         });
         let (Some(shared), Some(points)) = (text(SHARED), text(POINTS)) else {
             job.warn(&format!(
-                "the header of {name} does not say what its shots were made of: model, sources and receivers are not compared with those of this run"
+                "the header of {name} has no checksums of its inputs: model, sources and receivers cannot be \
+                compared with those of this run"
             ));
             return Ok(());
         };
         if let Some(program) = changed_by(&String::from_utf8_lossy(data.header().history())) {
             bail!(
-                "{name} was changed by {program} after its run, but finished= takes records as the run wrote them ({} leave them so): give the file of that run, or leave finished= out",
+                "{name} was changed by {program} after its run, but finished= takes records as the run wrote \
+                them ({} do not change them): give the file of that run, or leave out finished=",
                 KEEP.join(", ")
             );
         }
@@ -118,7 +120,7 @@ impl MadeOf {
         let names = self.shared.iter().filter(differs).map(|(name, _)| *name);
         let mut told: Vec<String> = names.map(String::from).collect();
         let points: Vec<&str> = points.split(' ').collect();
-        // Shots may have been taken out of the file, and its header still has those that were written.
+        // Shots may have been removed from the file, while its header still lists those that were written.
         let written = self.picks.of_header(&name, text("shots").as_deref())?;
         let held = (0..self.points.len()).filter(|shot| places[*shot].is_some());
         let mut moved = held.filter(|&shot| {
@@ -134,7 +136,9 @@ impl MadeOf {
         }
         told.truncate(super::TOLD);
         bail!(
-            "{name} is of a run with other inputs ({}): {TAKES}; give the files of that run, or leave finished= out; where shots of both are wanted side by side, sfput {SHARED}= takes that mark out of its header",
+            "{name} is of a run with other inputs ({}): {TAKES}; give the files of that run, or leave out \
+            finished=; to combine shots of both runs, remove these checksums from the header with sfput \
+            {SHARED}=",
             told.join(", ")
         );
     }

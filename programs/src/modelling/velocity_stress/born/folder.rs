@@ -8,14 +8,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Checkpoints in files without names: however the program ends, nothing of them is left.
+/// Checkpoints in files without names: no file is left, however the program ends.
 pub struct Folder {
     path: PathBuf,
     files: Mutex<Vec<File>>,
 }
 
 impl Folder {
-    /// A folder in which files can be made.
+    /// Opens a folder in which files can be created.
     pub fn new(path: &Path) -> anyhow::Result<Self> {
         let folder = Self {
             path: path.to_path_buf(),
@@ -23,7 +23,10 @@ impl Folder {
         };
         folder.new_file().with_context(|| {
             let name = path.display();
-            format!("scratch={name} is to hold checkpoints: name a folder in which files can be made, or leave out disk=")
+            format!(
+                "scratch={name} must be able to hold checkpoints: give a folder in which files can be \
+            created, or leave out disk="
+            )
         })?;
         Ok(folder)
     }
@@ -100,7 +103,10 @@ mod tests {
         assert_eq!((one, two), ([5, 6, 7], [8]));
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
         let gone = Folder::new(&home.path().join("gone")).err().unwrap();
-        assert!(gone.to_string().contains("is to hold checkpoints"), "{gone}");
+        assert!(
+            gone.to_string().contains("must be able to hold checkpoints"),
+            "{gone}"
+        );
         let short = folder.get(1, &mut [&mut one]).unwrap_err().to_string();
         assert!(short.contains(&*home.path().to_string_lossy()), "{short}");
     }

@@ -66,7 +66,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     })
 }
 
-/// How records are compared; the data, and their weights where there are any.
+/// The comparison of records; the data, and their weights if there are any.
 fn compared(job: &mut Job, set_up: &mut SetUp, observed: Input) -> anyhow::Result<(Compared, Vec<Input>)> {
     set_up.take_data(job, &observed, "this program")?;
     let mut compared = Compared::read(job)?;
@@ -77,8 +77,8 @@ fn compared(job: &mut Job, set_up: &mut SetUp, observed: Input) -> anyhow::Resul
     Ok((compared, [observed].into_iter().chain(weight).collect()))
 }
 
-/// The output files, on rank 0. All are made before the run, because a name that cannot be written must not cost a
-/// survey.
+/// The output files, on rank 0. All are created before the run, so that a file that cannot be written is
+/// detected before the survey is computed.
 struct Outputs {
     gradient: Output,
     misfit: Option<Output>,
@@ -86,7 +86,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    /// Makes the files, on rank 0.
+    /// Creates the files, on rank 0.
     fn open(job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Option<Self>> {
         if !world.leads() {
             return Ok(None);
@@ -121,12 +121,12 @@ impl Outputs {
     }
 }
 
-/// How records are compared.
+/// The way in which records are compared.
 struct Compared {
     kind: Misfit,
-    /// The damping of the filter of a source that is estimated.
+    /// The damping of the filter of an estimated source.
     estimate: Option<f64>,
-    /// Steps from one time of the data to the next, where the source is estimated.
+    /// The number of steps from one time of the data to the next, if the source is estimated.
     every: usize,
 }
 
@@ -135,9 +135,9 @@ struct Found {
     stack: Stack,
     /// The misfit of each shot.
     misfits: Vec<f64>,
-    /// Time functions that were estimated, `[shot][series][step]`.
+    /// The estimated time functions, `[shot][series][step]`.
     sources: Vec<f32>,
-    /// What the data of each shot add, as codes of [`Contribution`].
+    /// The contributions of the data of the shots, as codes of [`Contribution`].
     heard: Vec<u64>,
 }
 
@@ -189,7 +189,8 @@ impl Compared {
         for key in ["source", "damp"] {
             ensure!(
                 estimate || !job.given(key),
-                "{key}= goes with wavelet=estimate, but here the time function is what stf= or series= say: leave {key}= out"
+                "{key}= requires wavelet=estimate, but here stf= or series= gives the time function: leave \
+                out {key}="
             );
         }
         Ok(Self {
@@ -199,8 +200,9 @@ impl Compared {
         })
     }
 
-    /// Computes shots whose time functions are `series`, with data one in `every` steps: for each the gradient, the
-    /// estimated time functions, the bits of the misfit, what the data add, and checksums of the data.
+    /// Computes shots whose time functions are `series`, with data at one in `every` steps. The result of
+    /// each is the gradient, the estimated time functions, the bits of the misfit, the contribution of the
+    /// data, and checksums of the data.
     fn shots<'a>(
         &self,
         (numbers, station, ranks): (&[usize], &Station, &dyn Communicator),
@@ -284,11 +286,11 @@ struct Judged {
     misfit: f64,
     /// The derivative of the misfit with respect to the records.
     residual: Vec<f32>,
-    /// The time functions that are estimated.
+    /// The estimated time functions.
     sources: Vec<f32>,
 }
 
-/// When, in steps, the time functions of the sources begin.
+/// The time in steps at which the time functions of the sources begin.
 fn first_step(set_up: &SetUp) -> f64 {
     let source = set_up.run.shot.sources.first();
     source.map_or(0.0, |source| source.action.time(0))

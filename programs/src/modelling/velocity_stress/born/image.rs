@@ -35,13 +35,13 @@ const KINDS: [(&str, Kind, &str); 5] = [
     ("energy", Kind::Energy, "all waves in the norm of the energy"),
 ];
 
-/// The images that are asked for.
+/// The requested images.
 struct Asked {
     words: Vec<&'static str>,
     /// Their quantity, in words.
     quantity: String,
     wanted: Wanted,
-    /// Numbers of lags along z, x, y.
+    /// The numbers of lags along z, x, y.
     lags: [usize; 3],
 }
 
@@ -52,7 +52,8 @@ impl Asked {
             let found = KINDS.iter().find(|(word, ..)| *word == given.trim());
             let Some(&(word, kind, says_this)) = found else {
                 bail!(
-                    "image={given}: the images are pp, ps, sp, ss and energy, several with commas between them"
+                    "image={given}: the images are pp, ps, sp, ss and energy, or several of them separated \
+                    by commas"
                 );
             };
             ensure!(
@@ -105,7 +106,7 @@ impl Asked {
         Ok(Some(output))
     }
 
-    /// The axes of the output: the model's, lags, kinds.
+    /// Sets the axes of the output: those of the model, lags and kinds.
     fn axes(&self, output: &mut Output, grid: &Grid) {
         set_up::model_axes(output, grid, &[]);
         let mut rank = grid.ndim;
@@ -245,7 +246,8 @@ fn write(
     for ([image, _], word) in images.kinds.iter().zip(&asked.words) {
         if image.iter().all(|&x| x == 0.0) {
             job.warn(&format!(
-                "the image {word} is zero: no wave of the data met one of the sources; check the data and the number of steps"
+                "the image {word} is zero: no wave of the data coincided with a wave of the sources; check \
+                the data and the number of steps"
             ));
         }
     }
@@ -261,7 +263,7 @@ fn write(
     Ok(output.finish()?)
 }
 
-/// Writes the illumination; those of several images follow each other.
+/// Writes the illumination; those of several images are written one after another.
 fn write_light(job: &mut Job, set_up: &SetUp, asked: &Asked, images: &Images) -> anyhow::Result<()> {
     let mut file = job.tagged_output("illum")?;
     let plain = Asked {
@@ -273,7 +275,7 @@ fn write_light(job: &mut Job, set_up: &SetUp, asked: &Asked, images: &Images) ->
     plain.axes(&mut file, &set_up.run.padded.model);
     let quantity = match asked.words[..] {
         ["pp"] => "squared pressure of the sources",
-        _ => "squared waves of the sources that the images are made of",
+        _ => "squared waves of the sources that form the images",
     };
     observed::name(&mut file, "Illumination", quantity);
     for [_, light] in &images.kinds {

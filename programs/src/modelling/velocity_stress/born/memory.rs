@@ -1,4 +1,4 @@
-//! What the reverse sweep of a run keeps, and where: `memory=`, `disk=`, `scratch=`, `keep=`.
+//! The data that the reverse sweep of a run keeps, and their places: `memory=`, `disk=`, `scratch=`, `keep=`.
 
 use super::super::memory::FILLED;
 use super::folder::Folder;
@@ -9,36 +9,36 @@ use rsf_io::Job;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Bytes of a GB, in which `memory=` and `disk=` count.
+/// The number of bytes in a GB, the unit of `memory=` and `disk=`.
 const GIGA: f64 = 1e9;
 
-/// Share of the free memory that a run takes, all shots together, without `memory=`.
+/// The share of the free memory that all shots of a run take together, without `memory=`.
 const SHARE: f64 = 0.5;
 
-/// Share of the free memory of a GPU, which is not used otherwise.
+/// The same share for a GPU, which is not used otherwise.
 const SHARE_OF_GPU: f64 = 0.9;
 
-/// Share of a GPU's memory that is lost at the ends of its pieces if shots run side by side.
+/// The share of the memory of a GPU that is lost at the ends of its pieces if shots run side by side.
 const LOST: f64 = 1.0 / 64.0;
 
-/// What a reverse sweep is chosen for.
+/// The input for the choice of a reverse sweep.
 #[derive(Clone, Copy)]
 pub struct For<'a> {
-    /// Steps of a shot.
+    /// The number of steps of a shot.
     pub steps: usize,
-    /// Runs that share the memory of the host.
+    /// The number of runs that share the memory of the host.
     pub sharing: usize,
-    /// Free bytes of the host's memory.
+    /// The number of free bytes of the memory of the host.
     pub free: f64,
-    /// Cells of the grid with its frame.
+    /// The number of cells of the grid with its frame.
     pub cells: usize,
-    /// Most shots of the survey that one GPU gets.
+    /// The largest number of shots of the survey that one GPU gets.
     pub shots: usize,
-    /// Batches that a GPU runs at the same time.
+    /// The number of batches that a GPU runs at the same time.
     pub batches: usize,
-    /// Shots that `groups=` asks a GPU to run side by side in each of them.
+    /// The number of shots that `groups=` requests to run side by side in each batch.
     pub asked: Option<usize>,
-    /// The images that are asked for.
+    /// The requested images.
     pub images: Option<&'a Wanted>,
 }
 
@@ -47,25 +47,26 @@ pub struct For<'a> {
 pub struct ReverseSweep {
     /// Its checkpoint schedule.
     pub schedule: CheckpointSchedule,
-    /// Shots of a batch, which run side by side, and batches that a GPU runs at the same time.
+    /// The number of shots of a batch, which run side by side, and the number of batches that a GPU runs at
+    /// the same time.
     pub side_by_side: usize,
     batches: usize,
-    /// Shots of the survey.
+    /// The number of shots of the survey.
     shots: usize,
     steps: usize,
-    /// Bytes of a checkpoint and of what is kept of a step.
+    /// The number of bytes of a checkpoint, and of the data that are kept of a step.
     sizes: [usize; 2],
-    /// Bytes taken once.
+    /// The number of bytes that are taken once.
     once: usize,
-    /// The folder of checkpoints on the disk.
+    /// The folder for checkpoints on disk.
     folder: PathBuf,
-    /// The cost of boundary saving, in words, if that is quicker.
+    /// The cost of boundary saving, in words, if it is faster.
     quicker: Option<String>,
 }
 
 impl ReverseSweep {
-    /// Chooses the quickest reverse sweep that memory and disk have room for. On a GPU as many shots run side by side
-    /// as fill it, unless that makes a step run more often than for a single shot.
+    /// Chooses the fastest reverse sweep for which memory and disk have room. On a GPU as many shots run side
+    /// by side as fill it, unless steps would then run more often than for a single shot.
     pub fn choose(job: &Job, born: &mut Born<f32>, of: For<'_>) -> anyhow::Result<Self> {
         let chosen = match (born.room(1), of.asked) {
             (None, _) => Self::of_shots(job, born, of, 1)?,
@@ -73,7 +74,8 @@ impl ReverseSweep {
                 let fits = |&shots: &usize| Self::of_shots(job, born, of, shots).is_ok();
                 match (1..asked).rev().find(fits) {
                     Some(fits) => error.context(format!(
-                        "groups= asks for {asked} shots at a time on a GPU, but its memory holds {fits} of them at most"
+                        "groups= requests {asked} shots at a time on a GPU, but its memory holds at most \
+                        {fits} of them"
                     )),
                     None => error,
                 }
@@ -93,7 +95,7 @@ impl ReverseSweep {
         Ok(chosen)
     }
 
-    /// The quickest reverse sweep for `shots` shots side by side.
+    /// The fastest reverse sweep for `shots` shots side by side.
     fn of_shots(job: &Job, born: &Born<f32>, of: For<'_>, shots: usize) -> anyhow::Result<Self> {
         let For {
             steps,
@@ -141,7 +143,8 @@ impl ReverseSweep {
         let boundary = match images {
             Some(_) if keep == "boundary" => {
                 bail!(
-                    "keep=boundary keeps no waves inside of the model, which images are made of: leave it out, or say keep=auto"
+                    "keep=boundary keeps no waves inside the model, which images need: leave it out, or give \
+                    keep=auto"
                 )
             }
             Some(_) => None,
@@ -161,7 +164,7 @@ impl ReverseSweep {
         })
     }
 
-    /// Prints what is kept, and what would be quicker.
+    /// Prints what is kept, and what would be faster.
     pub fn tell(&self, job: &Job) {
         job.say(&format!("reverse sweep: {}", self.words()));
         match self.at_a_time() {
@@ -173,28 +176,28 @@ impl ReverseSweep {
             shots => job.say(&format!("{shots} shots run side by side on each GPU")),
         }
         if let Some(words) = &self.quicker {
-            job.say(&format!("keep=boundary would be quicker: {words}"));
+            job.say(&format!("keep=boundary would be faster: {words}"));
         }
     }
 
-    /// Shots that a GPU runs at the same time.
+    /// The number of shots that a GPU runs at the same time.
     pub fn at_a_time(&self) -> usize {
         (self.side_by_side * self.batches).min(self.shots)
     }
 
-    /// Expected seconds of a shot, also while others run, given those of a step forward, and of a step forward and back
-    /// if all steps are kept.
+    /// The expected seconds of a shot, also while others run, given those of a step forward, and those of a
+    /// step forward and back if all steps are kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (schedule, steps) = (&self.schedule, self.steps as f64);
         let again = f64::from(schedule.boundary_saving);
         steps * (all + again * forward) + schedule.extra(self.steps) as f64 * forward
     }
 
-    /// What is kept, and what it costs.
+    /// What is kept and what it costs, in words.
     fn words(&self) -> String {
         let schedule = &self.schedule;
         let what = match schedule.boundary_saving {
-            true => " at the boundary of the model, inside of which waves run backwards",
+            true => " at the boundary of the model, while waves inside it run backwards",
             false => "",
         };
         let kept = match schedule.segments {
@@ -244,7 +247,7 @@ impl ReverseSweep {
     }
 }
 
-/// Reports how far waves that were run backwards have drifted, if any were.
+/// Reports the drift of waves that were run backwards, if any were.
 pub fn tell_drift(job: &Job, drift: Option<f64>) {
     if let Some(drift) = drift {
         job.say(&format!(
@@ -257,8 +260,8 @@ fn chosen(schedule: Result<CheckpointSchedule, kernels::Error>) -> anyhow::Resul
     schedule.map_err(|error| anyhow::anyhow!("{error} (memory= in GB)"))
 }
 
-/// The quickest sweep with boundary saving, its sizes and the bytes that it takes once; an error if it is required
-/// (`had`).
+/// The fastest sweep with boundary saving, its sizes and the number of bytes that it takes once; an error if
+/// it is required (`had`).
 fn boundary(
     born: &Born<f32>,
     steps: usize,
@@ -302,8 +305,9 @@ fn folder(job: &Job) -> PathBuf {
     }
 }
 
-/// Bytes for the reverse sweep of each of `shots` shots in each of `batches` batches: this `share` of the `free`
-/// memory, unless `memory=` says otherwise; `room` is what a GPU has left for each of them.
+/// The number of bytes for the reverse sweep of each of `shots` shots in each of `batches` batches: this
+/// `share` of the `free` memory, unless `memory=` gives another number. `room` is the memory that a GPU has
+/// left for each of them.
 fn memory(
     job: &Job,
     room: Option<usize>,
@@ -317,7 +321,8 @@ fn memory(
     let asked = given.map(|gigabytes| gigabytes * GIGA / all as f64);
     let allowed = match (asked, room) {
         (Some(asked), Some(room)) if asked > room as f64 => bail!(
-            "memory={} GB are asked for, but the GPU has {} left for the reverse sweep: ask for less, or leave out memory=",
+            "memory={} GB are requested, but the GPU has {} left for the reverse sweep: give less, or leave \
+            out memory=",
             given.unwrap_or_default(),
             gigabytes((all * room) as f64)
         ),
@@ -354,8 +359,8 @@ mod tests {
         }
     }
 
-    /// The third segment begins after six steps, the second after two; the first of these runs writes a
-    /// checkpoint at either.
+    /// The third segment begins after six steps, and the second after two; the first forward run writes a
+    /// checkpoint at each of them.
     #[test]
     fn steps_that_run_again_take_their_time() {
         let (forward, all) = (0.5, 3.0);
@@ -372,7 +377,7 @@ mod tests {
         );
     }
 
-    /// Five shots run at a time; each has two states, four steps and what is allocated once.
+    /// Five shots run at a time; each has two states, four steps and the memory that is allocated once.
     #[test]
     fn what_is_kept_is_told_with_its_places() {
         assert_eq!(sweep(0, [0; 2], false).at_a_time(), 5);
@@ -386,7 +391,9 @@ mod tests {
         );
         assert_eq!(
             sweep(2, [0, 0], true).words(),
-            "4 steps at a time are kept at the boundary of the model, inside of which waves run backwards, with 2 checkpoints, 3.10 GB of memory; 6 of 10 steps are run once more, and all of them backwards"
+            "4 steps at a time are kept at the boundary of the model, while waves inside it run backwards, \
+            with 2 checkpoints, 3.10 GB of memory; 6 of 10 steps are run once more, and all of them \
+            backwards"
         );
         let mut whole = sweep(0, [0; 2], false);
         whole.shots = 20;

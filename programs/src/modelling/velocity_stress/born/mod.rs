@@ -125,7 +125,7 @@ fn forward(
     if job.flag("verb")? {
         set_up.summary(job);
     }
-    // The data file itself is continued, so that a state holds nothing of it.
+    // The data file itself is continued, so a state does not hold any of it.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
         kept.load(job, set_up.model(), Sums::default())?;
         kept.watch(job, data);
@@ -161,7 +161,7 @@ fn forward(
 /// The sum over the shots so far.
 struct Found {
     stack: Stack,
-    /// 1 where any number of the data was not zero.
+    /// Whether any number of the data was not zero, as 1 or 0.
     heard: [u64; 1],
 }
 

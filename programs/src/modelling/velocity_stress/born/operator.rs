@@ -13,17 +13,17 @@ use rsf_io::Job;
 
 /// The opened model, and the parameters of the linearisation.
 pub(super) struct OfModel {
-    /// Its volumes.
+    /// The volumes of the model.
     pub volumes: Volumes,
-    /// Bytes of inputs that are held in memory as a whole.
+    /// The number of bytes of inputs that are held in memory as a whole.
     pub held: u64,
     /// The parameters of the linearisation.
     pub parameters: Parameters,
 }
 
-/// Reads the model, or a rank's part of it, and prepares the operator of a shot; also returns the findings about the
-/// model. Ranks that need parts of the model call it together; rank 0 needs all of it, because it converts sums to
-/// derivatives with respect to the parameters.
+/// Reads the model, or a rank's part of it, and prepares the operator of a shot. Also returns the findings
+/// about the model. Ranks that need parts of the model call it together; rank 0 needs the whole model,
+/// because it converts sums to derivatives with respect to the parameters.
 pub(super) fn operator(
     job: &Job,
     (run, machine): (&mut Run, &Machine),
@@ -62,7 +62,8 @@ pub(super) fn operator(
     Ok((world.agree(born.map_err(Into::into))?, report))
 }
 
-/// Bytes of the medium, which the groups of a process share, and of what each group has: fields and the gradient.
+/// The number of bytes of the medium, which the groups of a process share, and of the fields and the
+/// gradient, which each group has.
 pub(super) fn needed(padded: &Padded, class: Symmetry) -> [f64; 2] {
     let numbers = match (padded.ndim(), class) {
         (3, _) => [12 + 9, 9 + 9 + 12 + 9],

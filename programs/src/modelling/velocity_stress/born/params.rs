@@ -1,4 +1,4 @@
-//! The parameters of the linearised programs, those of the modelling programs among them.
+//! The parameters of the linearised programs, including those that they share with the modelling programs.
 
 use super::super::accuracy::{ERROR, PATH};
 use super::super::params::{DEN, REC, SOU, shared};
@@ -9,7 +9,7 @@ use crate::modelling::params::{
 };
 use rsf_io::{Param, Program};
 
-/// Long text of the self-documentation.
+/// The text of the COMMENTS section of the documentation.
 const COMMENTS: &str = "\
 This is a linear operator. With adj=n its input is a small change of the model and its output is the change in the data of \
 sfvsfd2d-gpu or sfvsfd3d-gpu that this causes, to first order (the Born approximation). With adj=y its input is data and its \
@@ -19,49 +19,55 @@ finds the two dot products equal within rounding, and sfconjgrad can invert the 
 All parameters that are not explained here have the same meaning as in the modelling program: model, sources, receivers, \
 frame, free surface, attenuation, order, data=. The perturbation has the axes of the model and then an axis for the \
 parameters that wrt= names, in that order and in SI units. Impedances are ip=rho*vp and is=rho*vs. With wrt=ccc,rho the \
-planes of ccc= come first, in the order of their file, then rho; this is the only choice if the model is given by ccc=. A \
-fluid stays a fluid: where vs is 0, a change of mu (c44, c55, c66) has no effect. The frame changes with the edge of the \
-model. Time step, absorbing layers and quality factors do not change with the model.
+planes of ccc= come first, in the order of their file, then rho; this is the only choice if the model is given by ccc=. \
+A fluid stays a fluid: where vs is 0, a change of mu (c44, c55, c66) has no effect. The medium in the frame changes with \
+the edge of the model. Time step, absorbing layers and quality factors do not change with the model.
 
-The data have the axes of the modelling program: receivers, components, times. With adj=n they are only the change of the \
-data, without the unperturbed waves. dtout= resamples them as in the modelling program. Data for adj=y may have any sampling \
-and begin at any time: their header (n3, o3, d3) counts, and where it differs from the steps the transpose of the resampling, \
-with its filter, brings them to the steps. They must end within the nt= steps of the run.
+The data have the axes of the modelling program: receivers, components, times. With adj=n they are only the change of \
+the data, without the unperturbed waves. dtout= resamples them as in the modelling program. Data for adj=y may have any \
+sampling and begin at any time: their times are those of their header (n3, o3, d3), and if these differ from the steps, \
+the transpose of the resampling, with its filter, transfers the data to the steps. They must end within the nt= steps of \
+the run.
 
-tdc=y gives the data exact time as in the modelling program, at any stable step: the histories of the sources are changed before the run \
-and the records after it. adj=y is still the exact transpose, and takes data in true time, as all field data are. Fewer steps are \
-run and kept than without it at the same accuracy.
+tdc=y gives the data exact time as in the modelling program, at any stable step: the histories of the sources are \
+changed before the run and the records after it. adj=y is still the exact transpose, and takes data in exact time, like \
+all field data. For the same accuracy, fewer steps must be run and kept than without tdc=y.
 
-adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all steps \
-fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
-Walther 2000). With keep=steps the result has the same bits for any memory=, and in any case for any threads=. plan=y prints what is kept and how many steps \
-are computed again. On a GPU memory= is that of the GPU, and checkpoints that it cannot hold go to \
-half of the free memory of the host. On the CPU disk= lets checkpoints go to files in the folder scratch=, if that saves time; \
-this changes no bit either.
+adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all \
+steps fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank \
+and Walther 2000). With keep=steps the result has the same bits for any memory=, and in any case for any threads=. \
+plan=y prints what is kept and how many steps are computed again. On a GPU memory= is that of the GPU, and checkpoints \
+that it cannot hold go to half of the free memory of the host. On the CPU disk= lets checkpoints go to files in the \
+folder scratch=, if that saves time; this does not change any bit either.
 
-keep=boundary keeps of each step only the waves in the frame and next to it (and below a free surface). Inside, the waves run \
-backwards in time, from the last step to the first. That needs a fraction of the memory of keep=steps and one more run. \
-It is not possible with attenuation. The result differs by rounding, \
-which the program reports: how far the waves, back at the first step, are from rest. With keep=auto the program takes what is \
-quicker in the memory that there is.
+keep=boundary keeps of each step only the waves in the frame and next to it (and below a free surface). Inside, the \
+waves run backwards in time, from the last step to the first. This needs a fraction of the memory of keep=steps and one \
+more run, and is not possible with attenuation. The result differs by rounding errors, for which the program reports a \
+measure: how far the waves are from rest when they are back at the first step. With keep=auto the program takes the \
+method that is faster with the available memory.
 
-A shot runs on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of \
-adj=n there, and with keep=steps the result has the same bits for any memory=. CPU and GPU differ by the rounding of single precision. Use the \
-same device for adj=n and adj=y of one inversion.
+A shot runs on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of adj=n on that \
+GPU, and with keep=steps the result has the same bits for any memory=. CPU and GPU differ by the rounding of single \
+precision. Use the same device for adj=n and adj=y of one inversion.
 
-A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
-a last axis of shots, and adj=y sums over the shots. shots= picks some of them; the data that go with them are those of the \
-picked shots or of all. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of \
-these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter of the threads. One GPU runs so many shots of a small \
-model side by side as fill it and as its memory holds without running a step more often; groups= says how many instead (adj=n runs one at a \
-time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn; one shot alone is shared by the GPUs of all ranks, by planes of the grid, and the result is bit-identical to that of one GPU. memory= is for all shots \
-that one GPU runs side by side, on the CPU for each shot that runs, and so is disk=. \
-Shots are added by a binary tree over their numbers, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state after every shot (or as every= says), and \
-resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
-that of one run. With adj=n the state relies on the data file of the stopped run, which is continued.";
+A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then \
+have a last axis of shots, and adj=y sums over the shots. shots= picks some of them; the data may be those of the picked \
+shots or of all. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of these GPUs, and groups=4 runs \
+one on each of the first four GPUs or, on the CPU, on a quarter of the threads. Of a small model, one GPU runs as many \
+shots side by side as fill it and as its memory holds without running steps more often; groups= sets another number \
+(adj=n runs one at a time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the \
+shots in turn; a single shot is shared by the GPUs of all ranks, by planes of the grid, and the result is bit-identical \
+to that of one GPU. memory= is for all shots that one GPU runs side by side; on the CPU memory= and disk= are for each \
+running shot. Shots are added by a binary tree over their numbers, so the result has the same bits for any number of \
+groups and ranks. checkpoint= saves the state after every shot (or at the interval every=), and resume= continues a run \
+that was stopped or killed: with the same input, model and parameters the result has the same bits as that of one run. \
+With adj=n the state relies on the data file of the stopped run, which is continued.";
 
 const MEMORY: Param = Param::float("memory")
-    .default_text("half of the free memory, divided by the number of shots that run at the same time; nine tenths of that of a GPU")
+    .default_text(
+        "half of the free memory, divided by the number of shots that run at the same time; on a \
+    GPU nine tenths of its free memory",
+    )
     .range("above 0", Some(1e-9), None)
     .doc("memory for the waves that adj=y needs, GB: of each GPU, or of each shot that runs on the CPU");
 
@@ -72,11 +78,15 @@ const DISK: Param = Param::float("disk")
 
 const SCRATCH: Param = Param::string("scratch")
     .default_text("the folder of TMPDATAPATH or DATAPATH, otherwise the current one")
-    .doc("folder for these checkpoints; nothing is left in it");
+    .doc("folder for these checkpoints; no file is left in it");
 
 const KEEP: Param = Param::choice("keep", &["steps", "boundary", "auto"])
     .default("steps")
-    .doc("what is kept of a step: the waves in all cells; only those at the boundary of the model, inside of which waves run backwards; auto: what is quicker (gradients and adj=y, without qp= and qs=)");
+    .doc(
+        "waves that are kept of a step; steps: those in all cells; boundary: only those at the boundary of \
+    the model, while waves inside it run backwards; auto: the faster of the two (for gradients and adj=y, \
+    without qp= and qs=)",
+    );
 
 const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
     .default("vp,vs,rho")
@@ -89,16 +99,23 @@ const DEVICE: Param = Param::choice("device", &["auto", "gpu", "cpu"])
 const GPU: Param = Param::ints("gpu")
     .default_text("the first")
     .range(">= 0", Some(0.0), None)
-    .doc("numbers of the GPUs to use, as in gpu=0,2; each runs shots of its own, or each ngpu= of them");
+    .doc(
+        "numbers of the GPUs to use, as in gpu=0,2; each of them, or each group of ngpu= GPUs, runs whole \
+    shots",
+    );
 
 const NGPU: Param = Param::int("ngpu")
     .default("1")
     .range(">= 1", Some(1.0), None)
-    .doc("GPUs that share every shot by planes of the grid, with a bit-identical result: for grids and reverse sweeps that one has no memory for, or to end sooner");
+    .doc(
+        "number of GPUs that share every shot by planes of the grid, with a bit-identical result: for grids \
+    and reverse sweeps that do not fit into the memory of one GPU, or for shorter runs",
+    );
 
-const EXCHANGE: Param = Param::choice("exchange", &["auto", "host"])
-    .default("auto")
-    .doc("how GPUs of ranks that share a shot exchange planes; auto: by copies from GPU to GPU on one host, otherwise by messages from host to host; host: always by messages");
+const EXCHANGE: Param = Param::choice("exchange", &["auto", "host"]).default("auto").doc(
+    "way in which GPUs of ranks that share a shot exchange planes; auto: by copies from GPU to GPU on \
+    one host, otherwise by messages from host to host; host: always by messages",
+);
 
 const DTOUT: Param = Param::float("dtout")
     .default_text("jdata times dt")
@@ -125,7 +142,10 @@ macro_rules! params {
     };
 }
 
-const WEIGHT: Param = Param::input("weight").doc("weights of the data, one for each: mutes and the like");
+const WEIGHT: Param = Param::input("weight").doc(
+    "weights of the data, one for each value, for mutes and the \
+like",
+);
 
 const MISFIT: Param = Param::output("misfit").doc("misfit of every shot, n1 = shots");
 
@@ -135,7 +155,10 @@ const KIND: Param = Param::choice("kind", &["squares", "correlation", "envelope"
 
 const WAVELET: Param = Param::choice("wavelet", &["given", "estimate"])
     .default("given")
-    .doc("estimate: compare after a Wiener filter, one for each shot, has brought the modelled data closest to the observed data");
+    .doc(
+        "estimate: compare the data after a Wiener filter for each shot, which brings the modelled data \
+    closest to the observed data",
+    );
 
 const DAMP: Param = Param::float("damp")
     .default("0.001")
@@ -145,12 +168,12 @@ const DAMP: Param = Param::float("damp")
     );
 
 const SOURCE: Param = Param::output("source").doc(
-    "with wavelet=estimate: estimated time functions, as series= takes them: n1 times, n2 series, n3 shots",
+    "with wavelet=estimate: estimated time functions in the form of series=: n1 times, n2 series, n3 shots",
 );
 
 const IMAGE: Param = Param::string("image")
     .default("pp")
-    .doc("images, with commas between them: pp, ps, sp, ss (waves of the source, then of the data), energy");
+    .doc("images, separated by commas: pp, ps, sp, ss (waves of the source, then of the data), energy");
 
 const NHZ: Param = Param::int("nhz")
     .default("0")
@@ -160,12 +183,12 @@ const NHZ: Param = Param::int("nhz")
 const NHX: Param = Param::int("nhx")
     .default("0")
     .range(">= 0", Some(0.0), None)
-    .doc("the same along x");
+    .doc("space-lag gathers: number of lags along x on each side of zero, in cells");
 
 const NHY: Param = Param::int("nhy")
     .default("0")
     .range(">= 0", Some(0.0), None)
-    .doc("the same along y");
+    .doc("space-lag gathers: number of lags along y on each side of zero, in cells");
 
 const ILLUM: Param = Param::output("illum")
     .doc("illumination: the squared waves of the sources (for pp, pressure), summed over time");
@@ -244,32 +267,35 @@ pub static PROGRAM_3D: Program = Program {
     params: params!(ADJ, WRT, DTOUT; 3),
 };
 
-/// Long text of the programs of gradients.
+/// The text of the COMMENTS section of the programs for gradients.
 const OF_GRADIENT: &str = "\
 Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit with \
 respect to the model. The gradient is exact for the discrete program and is summed over the shots; its unit is that of the \
 misfit divided by that of the parameter. sfvsborn2d-gpu explains the parameters. The misfit is printed, and misfit= receives \
 its value for every shot.
 
-weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= says what the misfit is. \
-squares: half the sum of the squared differences. correlation: for each trace (each component of each receiver) one minus \
-the normalised correlation of both traces, so that amplitudes have no effect (Choi and Alkhalifah 2012); a trace that is zero \
-in the observed data has no effect either. envelope: half the sum of the squared differences of the envelopes of the traces \
-(Bozdag and others 2011), which depends less on phases and helps if a model is wrong by more than half a period.
+weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= chooses the misfit. \
+squares: half the sum of the squared differences. correlation: for each trace (each component of each receiver) one \
+minus the normalised correlation of both traces, so that amplitudes have no effect (Choi and Alkhalifah 2012); a trace \
+that is zero in the observed data has no effect either. envelope: half the sum of the squared differences of the \
+envelopes of the traces (Bozdag and others 2011), which depends less on phases and helps if a model is wrong by more \
+than half a period.
 
-wavelet=estimate is for data whose source time function is not known. For each shot, the filter is computed that brings the \
-modelled data, with weights, closest to the observed data (Pratt 1999); it is the same for all traces, and is damped by \
-damp=. The filtered data are compared, and the gradient includes that the filter changes with the model. source= receives the \
-time functions of stf= or series= after this filter, onset= included, which sfwindow n3=1 and series= (without onset=) turn \
-into a run with the estimated source. Choose a start, by stf= and onset=, whose frequencies cover those of the data and that \
-is not too late: nothing can act before the first step. With tdc=y the misfit is that of data in exact time, the gradient is the one \
-of short steps at any stable step, and source= is in true time.
+wavelet=estimate is for data whose source time function is not known. For each shot, the filter is computed that brings \
+the modelled data, with weights, closest to the observed data (Pratt 1999); it is the same for all traces, and is damped \
+by damp=. The filtered data are compared, and the gradient includes that the filter changes with the model. source= \
+receives the time functions of stf= or series= after this filter, including onset=; for a run with an estimated source, \
+extract its shot with sfwindow n3=1 and give the result as series= (without onset=). Choose stf= and onset= such that \
+the initial time function has all frequencies of the data and is not too late, because sources cannot act before the \
+first step. With tdc=y the misfit is that of data in exact time, the gradient at any stable step is that of short steps, \
+and source= has exact time.
 
-The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
-move), a last axis of shots. Their times are those of their header (n3, o3, d3), so data of dtout= and field data that begin \
-at 0 serve as they are: the modelled records are resampled to these times and compared there. They must end within the nt= \
-steps of the run. With shots= they may be those of the picked shots or of all. The shots run one after the other, and the model is read once. checkpoint= saves the sums after \
-every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
+The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the \
+receivers move), a last axis of shots. Their times are those of their header (n3, o3, d3), so data of dtout= and field \
+data that begin at 0 can be used unchanged: the modelled records are resampled to these times for the comparison. They \
+must end within the nt= steps of the run. With shots= they may be those of the picked shots or of all. The shots run one \
+after another, and the model is read once. checkpoint= saves the sums after every shot (or at the interval every=), and \
+resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
 
@@ -307,33 +333,33 @@ pub static GRADIENT_3D: Program = Program {
     params: params!(WRT, KIND, WEIGHT, WAVELET, DAMP, MISFIT, SOURCE; 3),
 };
 
-/// Long text of the programs of images.
+/// The text of the COMMENTS section of the programs for images.
 const OF_IMAGE: &str = "\
 Computes images by reverse-time migration. For every shot, waves are modelled forward in time in a smooth model and the \
 recorded data are propagated backward in time; both are correlated, and the result is summed over the shots. The backward \
 propagation is the exact transpose of the modelling program. sfvsborn2d-gpu explains the parameters.
 
-image= names one or several images; several are on the last axis of the output. pp: P waves by P waves, by pressure, which is \
-the mean of the normal stresses; positive where the impedance increases. ps, sp: P waves of the source by S waves of the \
-data, and S by P. Both waves are separated by their potentials, and the vectors of their forces are multiplied (Wang and \
-McMechan 2015): the result has the same sign on both sides of a source, whatever the dip, is positive where density and vs \
-increase, and is zero at normal incidence. Recorded motion that is propagated backward makes waves of both kinds; those of the wrong \
-kind leave weaker images at other depths. \
-ss: the rotation of S waves. energy: all waves by the energy norm (Rocha, Tanushev and Sava 2016), in which waves that were \
-not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). With norm=y each image is divided by its illumination, the squared waves \
-of the sources of which it is made.
+image= names one or several images; several are on the last axis of the output. pp: P waves with P waves, by the \
+pressure, which is the mean of the normal stresses; positive where the impedance increases. ps, sp: P waves of the \
+source with S waves of the data, and S waves with P waves. Both waves are separated by their potentials, and the vectors \
+of their forces are multiplied (Wang and McMechan 2015): the result has the same sign on both sides of a source, \
+whatever the dip, is positive where density and vs increase, and is zero at normal incidence. Recorded motion that is \
+propagated backward generates waves of both kinds; those of the wrong kind leave weaker images at other depths. ss: S \
+waves with S waves, by their rotation. energy: all waves, by the energy norm (Rocha, Tanushev and Sava 2016), in which \
+waves that were not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). With norm=y each image is \
+divided by its illumination, which is that of the squared waves of the sources that form it.
 
 nhz= and nhx= (in 3-D also nhy=) add axes of lags: the waves of the source are taken a lag h before a point and those of \
-the data a lag h after it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0. On a GPU each image takes \
-one number for every lag and cell of the model; plan=y says what that is.
+the data a lag h after it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0. On a GPU each \
+image needs memory for one number per lag and cell of the model; plan=y prints the total.
 
-The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
-axes of the modelling program and, with several shots, a last axis of shots. Their times are those of their header (n3, o3, \
-d3): data with a sampling other than that of the steps, such as field data, are brought to the steps by the transpose of the \
-resampling of dtout=. They must end within the nt= steps of the run. With tdc=y the waves of the sources and those of the data have exact \
-time, at any stable step. A smooth model creates no reflections of its \
-own; absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums after every shot (or as every= \
-says), and resume= continues a survey that was stopped or killed, with the same bits.";
+The data must contain only reflections: mute the direct wave, or subtract data computed in the smooth model. They have \
+the axes of the modelling program and, with several shots, a last axis of shots. Their times are those of their header \
+(n3, o3, d3): data with a sampling other than that of the steps, such as field data, are transferred to the steps by \
+the transpose of the resampling of dtout=. They must end within the nt= steps of the run. With tdc=y the waves of the \
+sources and those of the data have exact time, at any stable step. A smooth model does not create reflections; \
+absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums after every shot (or at the \
+interval every=), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [illum=light.rsf] > image.rsf";
 

@@ -1,4 +1,4 @@
-//! Where the operator of a shot runs: on processors, on GPUs, or on those of several ranks.
+//! Places the operator of a shot on processors, on GPUs, or on the GPUs of several ranks.
 
 use super::stations::{Station, Ways};
 use crate::modelling::machine::{Machine, free};
@@ -39,7 +39,7 @@ pub(super) fn place(
                 (None, _) => Some(None),
                 (Some(asked), _) => (asked % 2 == 0).then_some(Some(asked / 2)),
             };
-            // Two batches, unless half of the memory would make a step run more often.
+            // Two batches are used, unless steps would run more often with half of the memory.
             if let Some(half) = half {
                 let whole = station.clone_way();
                 let halved = station.born.plan_on(several, free / 2).is_ok()
@@ -54,7 +54,8 @@ pub(super) fn place(
             }
         }
         (Ways::Forward, Some(asked)) if asked > 1 => bail!(
-            "groups= asks for {asked} shots at a time on a GPU, but adj=n runs one at a time on each: ask for as many groups as there are GPUs, or leave out groups="
+            "groups= requests {asked} shots at a time on a GPU, but adj=n runs one at a time on each GPU: \
+            give as many groups as there are GPUs, or leave out groups="
         ),
         (Ways::Forward, _) => {}
     }
@@ -81,7 +82,7 @@ pub(super) fn place_among(
 ) -> anyhow::Result<(Station, String)> {
     let found = machine.open().and_then(|gpus| least(&gpus).map(|of| (gpus, of)));
     let (gpus, (free, name)) = world.agree(found)?;
-    // The schedule must be one on all ranks: the least memory of any of them counts.
+    // The schedule must be the same on all ranks, so the least memory of any of them counts.
     let all = world.numbers(&[gpus.len(), free, of_host() as usize].map(|number| number as u64))?;
     let least = |k: usize| all.iter().filter_map(|numbers| numbers.get(k)).min().copied();
     let several = all.iter().filter_map(|numbers| numbers.first()).sum::<u64>() as usize;
@@ -105,7 +106,7 @@ pub(super) fn place_among(
     Ok((station, words))
 }
 
-/// Bytes of the host's memory that are free.
+/// The number of free bytes of the memory of the host.
 fn of_host() -> f64 {
     free_memory().unwrap_or(4e9)
 }
@@ -120,7 +121,7 @@ fn least(gpus: &[Arc<Gpu>]) -> anyhow::Result<(usize, String)> {
     Ok(least.unwrap_or_default())
 }
 
-/// A line about the memory of a GPU, one of `several` that share a shot, with `free` free bytes.
+/// A line about the memory of a GPU with `free` free bytes, which is one of `several` that share a shot.
 fn words_of_memory(
     (station, ways): (&Station, Ways<'_>),
     (name, several, free): (&str, usize, usize),
@@ -131,10 +132,10 @@ fn words_of_memory(
         None => born.device_bytes(shots),
     };
     format!(
-        "{name}{}: {} of its memory in addition to the reverse sweep, {} are free",
+        "{name}{}: {} of its memory are needed in addition to the reverse sweep, {} are free",
         match several {
             1 => String::new(),
-            _ => format!(", as each of {several} GPUs that share a shot"),
+            _ => format!(", one of {several} GPUs that share a shot"),
         },
         gigabytes(taken as f64),
         gigabytes(free as f64)

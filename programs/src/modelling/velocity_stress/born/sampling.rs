@@ -11,18 +11,18 @@ use anyhow::{bail, ensure};
 use rsf_io::{Axis, Input, Job, Output};
 use std::sync::Arc;
 
-/// The linear map from the records of a shot to its data: a correction to exact time if it is asked for, then a
-/// resampling to times of their own.
+/// The linear map from the records of a shot to its data: a correction to exact time if it is requested, then
+/// a resampling to the times of the data.
 #[derive(Clone)]
 pub struct Sampling {
     exact: Option<Arc<Operator>>,
     times: Option<Arc<Resampled>>,
 }
 
-/// Data at times of their own, or the first of the records.
+/// Data at times other than those of the records, or the first of the records.
 struct Resampled {
     samples: Samples,
-    /// What is done to the records.
+    /// The treatment of the records, in words.
     how: &'static str,
     axis: Axis,
     step: f64,
@@ -50,7 +50,8 @@ impl Sampling {
         );
         ensure!(
             step <= whole,
-            "dtout={step}: it is the time from record to record in s, above 0 and not above the {whole} s of the run"
+            "dtout={step}: it must be the time from record to record in s, above 0 and not above the {whole} \
+            s of the run"
         );
         let count = (whole / step * (1.0 + 1e-9)) as usize + 1;
         Ok(Self::at(
@@ -77,7 +78,7 @@ impl Sampling {
         Self::of_samples(set_up, found, (Samples::new(&times, steps), how))
     }
 
-    /// The first of the records, whose times these are.
+    /// The map to the first of the records, which have these times.
     fn beginning(set_up: &SetUp, found: DataTimes) -> Self {
         let records = set_up.run.timing.steps.div_ceil(set_up.run.jdata);
         let how = "the run continues after them";
@@ -98,7 +99,7 @@ impl Sampling {
         }
     }
 
-    /// The number of times, where they are not those of the records.
+    /// The number of times, if they are not those of the records.
     pub fn count(&self) -> Option<usize> {
         let own = self.times.as_ref().map(|own| own.samples.count());
         own.or(self.exact.as_ref().map(|exact| exact.count()))
@@ -131,7 +132,8 @@ impl Sampling {
         data.into_iter().map(|data| self.records(data)).collect()
     }
 
-    /// Steps from one time to the next, rounded up; for an estimated time function they must be whole.
+    /// The number of steps from one time to the next, rounded up; for an estimated time function it must be a
+    /// whole number.
     pub fn steps(&self, set_up: &SetUp, whole: bool) -> anyhow::Result<usize> {
         let shot = &set_up.run.shot;
         let Some(own) = &self.times else {
@@ -192,7 +194,8 @@ impl SetUp {
                 count == axis.n
                     && near(step, axis.d.into(), 1e-3 * step.abs())
                     && near(first, 0.0, 0.1 * shot.dt),
-                "{} has n3={count} o3={first} d3={step}, but dtout= says n3={} o3=0 d3={}: leave out dtout=, so that the header counts",
+                "{} has n3={count} o3={first} d3={step}, but dtout= means n3={} o3=0 d3={}: leave out \
+                dtout=, so that the header counts",
                 input.name(),
                 axis.n,
                 axis.d
@@ -219,7 +222,7 @@ impl SetUp {
         let found = [1, 2, 3, 4].map(|i| input.axis(i).n);
         let components = self.run.shot.quantity.components(self.run.padded.ndim());
         let wanted = [self.run.shot.receivers.len(), components];
-        // The data of all shots serve where some are picked.
+        // If only some shots are picked, data of all shots can be used, too.
         let shots = [self.shots(), self.run.spreads.picks.whole()];
         if found[..2] == wanted
             && found[2] > 0

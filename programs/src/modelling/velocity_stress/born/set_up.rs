@@ -25,9 +25,9 @@ use std::sync::Arc;
 pub struct SetUp {
     /// The shot.
     pub run: Run,
-    /// Processors, and the GPU if there is one, of each group of this rank.
+    /// The processors of each group of this rank, and its GPUs, if there are any.
     pub machines: Vec<Machine>,
-    /// Groups of all ranks of this host.
+    /// The number of groups of all ranks of this host.
     pub sharing: usize,
     /// The linear map from records to data.
     pub sampling: Sampling,
@@ -39,7 +39,7 @@ pub struct SetUp {
     report: Option<Report>,
     /// A line about the memory of a GPU.
     of_gpu: Option<String>,
-    /// Computes the checksum of the part of the model that this rank reads, if states need it.
+    /// The checksum of the part of the model that this rank reads, which is computed if states need it.
     fingerprint: Option<Arc<Fingerprint>>,
     /// The checksum of the model, once it is read, if states need it.
     checksum: u64,
@@ -94,7 +94,7 @@ impl SetUp {
         let (groups, shots) = (machines.len(), self.shots());
         if groups > shots {
             job.warn(&format!(
-                "{} are asked for, but there {} {}: the other groups have nothing to do",
+                "{} are requested, but there {} {}: the other groups have nothing to do",
                 counted(groups, "group"),
                 if shots == 1 { "is" } else { "are" },
                 counted(shots, "shot")
@@ -130,7 +130,8 @@ impl SetUp {
         let (last, cells) = (grid.ndim + 1, grid.cells());
         if input.axis(last).n != names.len() || input.len() != (cells * names.len()) as u64 {
             bail!(
-                "{} has n{last}={} and {} values; adj=n takes a perturbation of the model: its axes, and n{last}={} for {}, {} values",
+                "{} has n{last}={} and {} values; adj=n takes a perturbation of the model, with its axes and \
+                n{last}={} for {}: {} values",
                 input.name(),
                 input.axis(last).n,
                 input.len(),
@@ -169,7 +170,7 @@ impl SetUp {
         self.checksum
     }
 
-    /// Shots of the survey.
+    /// The number of shots of the survey.
     pub fn shots(&self) -> usize {
         self.run.spreads.count()
     }
@@ -209,7 +210,7 @@ impl SetUp {
             .into_iter()
             .flat_map(|(all, _)| all.into_iter().enumerate());
         let mut placed: Vec<_> = batches.collect();
-        // Every group gets shots before one of them gets more.
+        // Every group gets shots before any of them gets more.
         placed.sort_by_key(|(batch, _)| *batch);
         Ok(placed.into_iter().map(|(_, station)| station).collect())
     }
@@ -226,8 +227,8 @@ impl SetUp {
         Ok(parts.map(|mut parts| parts.swap_remove(world.ranks().rank())))
     }
 
-    /// Reads the model, or the part of it that a rank needs, and makes the operator of each group, which does not lie
-    /// on a device yet. Ranks that need parts of the model call it together.
+    /// Reads the model, or the part of it that a rank needs, and makes the operator of each group, which is
+    /// not yet placed on a device. Ranks that need parts of the model call it together.
     fn own_stations(
         &mut self,
         job: &Job,
@@ -301,7 +302,7 @@ impl SetUp {
         })
     }
 
-    /// Bytes of the sums over shots, including results that are not added yet.
+    /// The number of bytes of the sums over shots, including results that are not yet added.
     fn of_sums(&self, ways: Ways<'_>) -> f64 {
         let cells = self.run.padded.model.cells();
         let numbers = match ways {
@@ -316,8 +317,8 @@ impl SetUp {
         (most * numbers * size_of::<f32>()) as f64
     }
 
-    /// Prints the plan of `plan=y` for a survey: the reverse sweep of one shot, with images if they are asked for, and
-    /// the time of all shots. All ranks call it.
+    /// Prints the plan of `plan=y` for a survey: the reverse sweep of one shot, with images if they are
+    /// requested, and the time of all shots. All ranks call it.
     pub fn plan_survey(mut self, job: &Job, images: Option<&Wanted>, world: &World) -> anyhow::Result<()> {
         let ways = Ways::Back(images);
         let stations = self.stations(job, world, ways)?;
@@ -373,11 +374,13 @@ fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
     Ok(match (job.choice("wrt")?, files) {
         ("ccc,rho", _) => Parameters::Stiffness,
         (_, Files::Stiffness(_)) if job.given("wrt") => bail!(
-            "wrt={} with ccc=: a medium of stiffness planes is linearised by them, wrt=ccc,rho",
+            "wrt={} with ccc=: a medium of stiffness planes is linearised with respect to them; give wrt=ccc,rho",
             job.choice("wrt")?
         ),
         (_, Files::Stiffness(_)) if files.shears_stand(IN_PLACE) => bail!(
-            "ccc= has shears=staggered in its header: its shear stiffnesses lie half a cell beyond the nodes, but this program is linear in stiffnesses on the nodes; make the model with average=n or sfstiffness"
+            "ccc= has shears=staggered in its header: its shear stiffnesses are half a cell beyond the \
+            nodes, but this program is linear in stiffnesses on the nodes; make the model with average=n or \
+            sfstiffness"
         ),
         (_, Files::Stiffness(_)) => Parameters::Stiffness,
         ("lambda,mu,rho", _) => Parameters::Lame,

@@ -1,4 +1,4 @@
-//! Computes the shots of a survey on the devices of a group, one after the other or several side by side.
+//! Computes the shots of a survey on the devices of a group, one after another or several side by side.
 
 use super::super::Run;
 use super::super::spreads::move_to;
@@ -17,17 +17,17 @@ use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
 use rsf_io::{Input, Job};
 
-/// The purpose of running shots.
+/// The purpose for which shots run.
 #[derive(Clone, Copy)]
 pub enum Ways<'a> {
     /// The data of a perturbation.
     Forward,
-    /// A reverse sweep, with these images if any are asked for.
+    /// A reverse sweep, with these images if any are requested.
     Back(Option<&'a Wanted>),
 }
 
 impl<'a> Ways<'a> {
-    /// The images that are asked for.
+    /// The requested images.
     pub fn images(self) -> Option<&'a Wanted> {
         match self {
             Self::Back(images) => images,
@@ -71,8 +71,9 @@ impl Station {
         }
     }
 
-    /// Chooses the reverse sweep. `sharing` runs share the memory of the host, of which `free` bytes are free; a GPU
-    /// runs `batches` batches at the same time, each with as many shots as `groups=` asks for (`asked`), if it does.
+    /// Chooses the reverse sweep. `sharing` runs share the memory of the host, of which `free` bytes are
+    /// free. A GPU runs `batches` batches at the same time, each with `asked` shots if `groups=` requests a
+    /// number.
     pub fn choose_way(
         &mut self,
         job: &Job,
@@ -93,8 +94,8 @@ impl Station {
         Ok(())
     }
 
-    /// A station for other shots at the same time, with as many threads of its own, whose operator is not on a device
-    /// yet. Both share the medium.
+    /// A station for other shots at the same time, with its own threads, whose operator is not yet on a
+    /// device. Both share the medium.
     pub fn another(&self, cpu: &Cpu) -> anyhow::Result<Self> {
         Ok(Self {
             born: self.born.another(cpu.another()?),
@@ -112,7 +113,7 @@ impl Station {
         self.way.clone()
     }
 
-    /// Whether the chosen reverse sweep is as quick as another one.
+    /// Whether the chosen reverse sweep is as fast as another one.
     pub fn is_as_quick_as(&self, other: Option<&ReverseSweep>) -> bool {
         let both = self.way.as_ref().zip(other);
         both.is_none_or(|(own, other)| !other.schedule.beats(&own.schedule, self.run.shot.nt))
@@ -139,7 +140,7 @@ impl Station {
         self.cpu.install(|| sampling.data(records))
     }
 
-    /// The transpose, for several shots.
+    /// The transpose of [`Self::data`], for several shots.
     pub fn records(&self, data: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
         let sampling = &self.sampling;
         self.cpu.install(|| sampling.of_shots(data))
@@ -158,7 +159,7 @@ impl Station {
         }
     }
 
-    /// Expected seconds of a shot, from a small grid that is timed now.
+    /// The expected seconds of a shot, from a small grid that is timed now.
     pub fn seconds(&self, (machine, class): (&Machine, Symmetry), ways: Ways<'_>) -> anyhow::Result<f64> {
         let what = match ways {
             Ways::Forward => Linearised::Forward,
@@ -177,8 +178,8 @@ impl Station {
         })
     }
 
-    /// Does `work` on shots; the last word of each result is the drift of its waves. If a shot fails that runs side by
-    /// side with others, all of them run once more, one by one.
+    /// Does `work` on shots; the last word of each result is the drift of its waves. If one of several shots
+    /// that run side by side fails, all of them run once more, one by one.
     pub fn make<'a>(&mut self, numbers: &[usize], work: Work<'a>, ranks: &dyn Communicator) -> Begun<'a> {
         let begun = or_one_by_one(numbers, &mut |numbers| {
             let begun = self.attempt(numbers, work, ranks);
@@ -198,12 +199,12 @@ impl Station {
         };
         match self.on_gpu() {
             true => Begun::Rest(Box::new(rest)),
-            // The processors are free, because they have run the steps themselves.
+            // The processors are free now, because they have run the steps themselves.
             false => Begun::Ended(rest()),
         }
     }
 
-    /// Whether its steps run on a GPU, so that the processors are idle meanwhile.
+    /// Whether its steps run on a GPU, so that the processors are idle at that time.
     pub fn on_gpu(&self) -> bool {
         self.born.runs_on_device()
     }
