@@ -240,7 +240,7 @@ def elements(place, case, points, words):
                 f"absorb=xmin,xmax,bottom{',ymin,ymax' if case.ndim == 3 else ''}{sides}", "base=mesh"], "mesh")
     command = [f"sfsem{case.ndim}d-gpu", "mesh=mesh", *points_of(place, case), *source_words(case), *words, *place.words(),
                *crystals(place, case), *band, f"cpml={2.999 * width:.9g}"]
-    dt = FULL * planned(place, command, (case.duration, 0.1 * width / degree / case.fastest), r"surely stable ([\d.e+-]+) s")
+    dt = FULL * planned(place, command, (case.duration, 0.1 * width / degree / case.fastest), r"certainly stable ([\d.e+-]+) s")
     steps = math.ceil(case.duration / dt)
     columns = math.prod(int(word.split("=")[1]) for word in across if word[0] == "n")
     return Run([*command, f"nt={steps}", f"dt={dt:.6g}"], columns * sum(rows) * degree**case.ndim, steps)

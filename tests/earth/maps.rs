@@ -15,7 +15,7 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     );
     let moved = desk.ran(&format!("{RUN} cmt=CMT stations=STATIONS > a.rsf")).err;
     assert!(
-        moved.contains("2 points outside of the mesh moved to the nearest place of it, by at most 7.0000e2 m (stations=STATIONS: DB.C); outside=error ends such a run, outside=leave leaves them out"),
+        moved.contains("2 points outside the mesh moved to the nearest place in it, by at most 7.0000e2 m (stations=STATIONS: DB.C); outside=error ends such a run, outside=leave leaves them out"),
         "{moved}"
     );
     desk.put(
@@ -37,7 +37,7 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
         .ran(&format!("{RUN} cmt=CMT stations=STATIONS outside=leave > c.rsf"))
         .err;
     assert!(
-        left.contains("2 points outside of the mesh left out, the first of which is stations=STATIONS: DB.B"),
+        left.contains("2 points outside the mesh left out, the first of which is stations=STATIONS: DB.B"),
         "{left}"
     );
     assert_eq!(
@@ -92,10 +92,7 @@ fn sources_that_are_left_out_leave_the_others_as_they_are() {
     desk.put("WEAK", format!("{weak}{later}"));
     desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
     let told = desk.ran(&format!("{RUN} cmt=LEFT stations=STATIONS outside=leave > a.rsf"));
-    assert!(
-        told.err.contains("1 point outside of the mesh left out"),
-        "{told:?}"
-    );
+    assert!(told.err.contains("1 point outside the mesh left out"), "{told:?}");
     desk.ran(&format!("{RUN} cmt=WEAK stations=STATIONS > b.rsf"));
     // The run without the early source begins later, by 40 steps.
     let late = desk.axes("a.rsf", 3)[2].o - desk.axes("b.rsf", 3)[2].o;

@@ -94,7 +94,7 @@ fn what_is_wrong_with_a_model_gets_a_sentence() {
     };
     refused(
         "",
-        "material -1 is in the tomography file model/tomography_model.xyz, which is not there",
+        "material -1 is defined by the tomography file model/tomography_model.xyz, which was not found there",
     );
     desk.put("model/tomography_model.xyz", model(|_| [2800.0, 0.0, 2300.0]));
     refused("", "has vs=0, but material -1 is elastic");
@@ -104,6 +104,6 @@ fn what_is_wrong_with_a_model_gets_a_sentence() {
     desk.put("model/nummaterial_velocity_file", "2 -1 interface 2 4 0 2\n");
     refused(
         "",
-        "of material -1, of interfaces or poroelastic, which is not read",
+        "of material -1, of interfaces or poroelastic, which is not supported",
     );
 }

@@ -245,7 +245,7 @@ fn what_has_no_gradient_is_refused() {
         ),
         ("on=grid nqz=5 dqz=10", "beyond the grid"),
         ("on=grid oqx=900", "lies beyond the mesh, which ends at 700 m"),
-        ("weight=few.rsf", "a weight has one for each"),
+        ("weight=few.rsf", "weights need one value for each"),
     ] {
         let mut rocks = ROCKS;
         rocks[8] = 0.0;
@@ -266,7 +266,7 @@ fn what_has_no_gradient_is_refused() {
         let [turned, same] = [turn, back].map(|words| words.replace("sftransp", "sfbasics transp"));
         let first = turned.replacen("plane", "< data.rsf plane", 1);
         let ended = desk.sh(&format!("{first} | sfsemgrad2d-gpu {RUN} > x.rsf"));
-        let said = format!("with other axes: {back} turns them");
+        let said = format!("with their axes in another order: {back} transposes them");
         assert!(ended.code != 0 && ended.err.contains(&said), "{turn}: {ended:?}");
         desk.ran(&format!("{first} | {same} > same.rsf"));
         assert!(desk.read("same.rsf") == desk.read("data.rsf"), "{turn}");

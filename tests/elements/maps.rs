@@ -101,7 +101,7 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
         ),
         (
             "pgv=map.rsf oqx=9000 dqx=1",
-            ["no place on the ground", "give oqx="],
+            ["no place on the ground", "choose oqx="],
         ),
         (
             "snap=y wfl=w.rsf ground=y nqx=100000 nqy=100000",
@@ -173,7 +173,7 @@ fn maps_of_the_ground_go_on_behind_a_state_with_the_same_bits() {
         assert!(
             refused
                 .err
-                .contains("pgv=, pgd= or pga= is not what it was there"),
+                .contains("pgv=, pgd= or pga= is not that of the state"),
             "{words}: {}",
             refused.err
         );

@@ -48,10 +48,10 @@ fn a_model_on_a_grid_is_what_the_mesh_is_filled_with() {
     assert!(apart(&plain, &other) > 0.05);
     let limit = |words: &str| -> f64 {
         let told = desk.sh(&format!("{HILL} nt=300 dt=0.0001 {words} plan=y"));
-        let line = told.err.lines().find(|line| line.contains("surely stable"));
+        let line = told.err.lines().find(|line| line.contains("certainly stable"));
         let after = line
             .expect("a limit")
-            .split("surely stable ")
+            .split("certainly stable ")
             .nth(1)
             .expect("a number");
         after.split(' ').next().expect("a word").parse().expect("seconds")
@@ -125,7 +125,7 @@ fn models_that_do_not_fit_the_mesh_are_sentences() {
     );
     refused("vp=two.rsf", &["two.rsf", "n3=2", "one per region"]);
     refused("vp=bad.rsf", &["the P speed NaN", "in element"]);
-    refused("qp=100", &["qp= and qs= go together"]);
+    refused("qp=100", &["qp= and qs= belong together"]);
     refused("qp=200 qs=20", &["1/Qkappa", "element 0"]);
     refused("ccc=vp.rsf", &["n3=1", "21 constants"]);
     refused("data=das", &["along=", "direction of the fibre"]);

@@ -88,12 +88,12 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     let warning = thin.lines().find(|line| line.contains("sponge=150 m is 0.2"));
     let warning = warning.unwrap_or_else(|| panic!("no warning: {thin}"));
     assert!(
-        warning.contains("so thin a layer itself sends waves back"),
+        warning.contains("such a thin layer itself reflects waves"),
         "{warning}"
     );
     // The documentation gives the same numbers.
     assert!(
-        warning.contains("9 % of the largest wave at half a wavelength and 3 % at one"),
+        warning.contains("half a wavelength reflects 9 % and one wavelength 3 %"),
         "{warning}"
     );
     let told = desk
@@ -143,7 +143,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
         ("sponge=1e6", "sponge=1000000 m is thicker than the mesh"),
         (
             "qp=0.1 qs=0.1",
-            "qp= has the quality factor 0.1: factors are 1 or more",
+            "qp= has the quality factor 0.1: factors must be 1 or more",
         ),
     ] {
         let run = desk.sh(&format!("{HILL} nt=200 dt=0.001 plan=y {words} > d.rsf"));
@@ -157,7 +157,7 @@ fn plans_and_examples_of_the_help() {
     let plan = desk.sh(&format!("{HILL} nt=200 dt=0.001 plan=y ngpu=2 > d.rsf"));
     assert_eq!(plan.code, 0, "{plan:?}");
     for words in [
-        "largest step that is surely stable",
+        "largest step that is certainly stable",
         "memory: about",
         "200 steps, from 0 s to 0.2 s",
         "resolved up to",
@@ -383,7 +383,7 @@ fn quality_factors_of_materials_attenuate() {
         low.code == 1
             && low
                 .err
-                .contains("quality factors are too low to have one mechanism per point"),
+                .contains("quality factors are too low for one mechanism per point"),
         "{low:?}"
     );
 }
@@ -431,7 +431,7 @@ fn further_quantities_are_those_of_runs_of_their_own() {
     for (words, sentence) in [
         (
             "data=displacement,velocity",
-            "standard output takes one quantity, and each further one goes into a file that is named by it: data=displacement velocity=velocity.rsf",
+            "standard output takes one quantity, and each further one goes into a file that a parameter of its name gives: data=displacement velocity=velocity.rsf",
         ),
         (
             "data=speed",
@@ -439,7 +439,7 @@ fn further_quantities_are_those_of_runs_of_their_own() {
         ),
         (
             "data=pressure velocity=b.rsf",
-            "velocity= goes with data=displacement",
+            "velocity= requires data=displacement",
         ),
         (
             "data=velocity velocity=b.rsf",

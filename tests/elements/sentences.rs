@@ -27,7 +27,7 @@ fn runs_that_cannot_be_are_sentences() {
     refused(
         &desk,
         &format!("{run} gpu=0"),
-        &["gpu= names GPUs and device=cpu asks for the CPU"],
+        &["gpu= names GPUs, but device=cpu requests the CPU"],
     );
     let fast = run.replace("dt=0.001", "dt=0.1");
     refused(&desk, &fast, &["dt=0.1 s is above", "element", "cfl=warn"]);
@@ -121,7 +121,7 @@ fn jumps_over_the_whole_run_are_told() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    let unnamed = "wfl= is not given: the snapshots go into the file wfl";
+    let unnamed = "wfl= is not given: the snapshots are written to the file wfl";
     assert!(!said.contains(unnamed), "{said}");
     let said = desk
         .ran(&format!("{HILL} nt=20 dt=0.001 snap=y jsnap=5 > d.rsf"))
@@ -209,12 +209,12 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
         ),
         (
             "vp=slow.rsf vs=slow.rsf cfl=warn",
-            "the fastest wave of the model runs at 3.0000 m/s",
+            "the fastest wave of the model has a speed of 3.0000 m/s",
         ),
         ("den=slow.rsf", "the density is 3 kg/m3 at a node of den="),
         (
             "rec=km.rsf",
-            "all 3 receivers lie within the distance of two points of the mesh: are the units of rec= those",
+            "all 3 receivers lie within the distance of two points of the mesh: check that rec= has the unit",
         ),
     ] {
         // Speeds that do not form a medium end the run after the message.
@@ -239,7 +239,7 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
         &free,
         &["free=y: free= names an RSF file (free surface", "none called y"],
     );
-    refused(&desk, &run, &["dt=1 s is above", "speeds in m/s: are they?"]);
+    refused(&desk, &run, &["dt=1 s is above", "speeds in m/s"]);
 }
 
 /// The memory for records that a state holds is reported for all quantities together: 4 bytes per number, for each
@@ -255,7 +255,7 @@ fn states_hold_the_records_of_all_quantities() {
     let one = plan("");
     assert!(one.code == 0, "{one:?}");
     let both = plan("data=velocity displacement=u.rsf");
-    let told = "keeps sums and records of further quantities and of tdc=y with the state, 6.4 MB here and at most 6 MB";
+    let told = "saves sums and records of further quantities and of tdc=y with the state: 6.4 MB here, and at most 6 MB";
     assert!(both.code == 1 && both.err.contains(told), "{both:?}");
 }
 
@@ -284,14 +284,14 @@ fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
     let step = told.split(' ').next().expect("a number");
     let run = desk.ran(&format!("{HILL} nt=5 dt={step} > out.rsf"));
     assert!(
-        !run.err.contains("surely stable") && !run.err.contains("hold a source"),
+        !run.err.contains("certainly stable") && !run.err.contains("hold a source"),
         "{run:?}"
     );
     let more = format!("{:e}", 1.003 * step.parse::<f64>().expect("a number"));
     refused(
         &desk,
         &format!("{HILL} nt=5 dt={more}"),
-        &["is above", "surely stable"],
+        &["is above", "certainly stable"],
     );
     // A plan gives memory and time before the step is refused.
     let run = desk.sh(&format!("{HILL} nt=5 dt={more} plan=y"));
@@ -299,7 +299,7 @@ fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
     let told = [
         "memory: about",
         "time about",
-        "largest step that is surely stable",
+        "largest step that is certainly stable",
     ];
     assert!(told.iter().all(|words| run.err.contains(words)), "{run:?}");
     assert!(run.code == 1 && last.contains("is above"), "{run:?}");

@@ -95,11 +95,11 @@ fn states_of_other_surveys_are_refused() {
             "the state is of other data: the first 4 shots of",
         ),
         ("data.rsf", &other, "the mesh, model=, materials="),
-        ("data.rsf", &moved, "freq= is 7 there and 8 here"),
+        ("data.rsf", &moved, "freq= is 7 in the state and 8 here"),
         (
             "data.rsf",
             &format!("{RUN} wrt=lambda,mu,rho"),
-            "wrt= is vp,vs,rho there and lambda,mu,rho here",
+            "wrt= is vp,vs,rho in the state and lambda,mu,rho here",
         ),
         ("data.rsf", &format!("{RUN} sougrad=sg.rsf"), "resume=state"),
     ] {

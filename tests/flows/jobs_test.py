@@ -104,7 +104,7 @@ class Jobs(Scratch):
         (said,) = self.done("23-from-specfem3d", "One run, step by step")
         self.assertIn("384 elements of 8 nodes, 567 nodes", said)
         self.assertIn("256 absorbing and 64 free faces of 320 outer ones", said)
-        self.assertIn("no element has material 3 of nummaterial_velocity_file", said)
+        self.assertIn("no element uses material 3 of nummaterial_velocity_file", said)
         self.assertIn("nothing was run (plan=y)", said)
         data, moved = rsfdata.read(self.path("data.rsf")), rsfdata.read(self.path("like-specfem.rsf"))
         self.assertEqual(data.array.shape, (700, 3, 4))

@@ -82,7 +82,7 @@ fn maps_in_other_units_are_told() {
     desk.dataset("ft.rsf", "n1=3 d1=100 unit1=m unit=ft", &[0.0, 30.0, 60.0]);
     for (map, told) in [("m.rsf", false), ("ft.rsf", true)] {
         let said = desk.sh(&format!("sfhexmesh surfaces=900,{map} layers=4 nx=4 > mesh.rsf"));
-        let words = "says unit=ft, and its numbers are taken for m: if they are ft, multiply them (sfscale dscale=0.3048 | sfput unit=m)";
+        let words = "says unit=ft, but its numbers are taken as m: if they are in ft, multiply them (sfscale dscale=0.3048 | sfput unit=m)";
         assert_eq!((said.code, said.err.contains(words)), (0, told), "{said:?}");
     }
 }

@@ -218,7 +218,7 @@ fn elements_of_foreign_files_are_named_as_the_files_name_them() {
             "2 1 3 1\n9 1 2 3 77\n",
             [
                 "element 9 near (x, y, z) = (0, 0, 0) names node 77",
-                "$Nodes does not have",
+                "is not in $Nodes",
             ],
         ),
         (
@@ -290,7 +290,7 @@ const CHANGES: [[&str; 4]; 11] = [
         "mesh_file",
         "2\n1",
         "1000000000000\n1",
-        "1000000000000 is too large a number of elements: at most 500000000",
+        "the number of elements 1000000000000 is too large: at most 500000000",
     ],
     [
         "mesh_file",
@@ -308,7 +308,7 @@ const CHANGES: [[&str; 4]; 11] = [
         "materials_file",
         "2 1",
         "2 7",
-        "has no material 7, of which element 2 near (x, y, z) = (1, 0, ",
+        "has no material 7, which element 2 near (x, y, z) = (1, 0, ",
     ],
     [
         "materials_file",

@@ -233,7 +233,7 @@ fn degrees_speeds_and_quality_that_cannot_be_meant_are_refused() {
         ),
         (
             format!("surfaces=400,0 {place} rho=2500 vp=1e9 vs=1700"),
-            "nothing in the Earth is faster than 14000 m/s",
+            "no wave in the Earth is faster than 14000 m/s",
         ),
         (
             format!("surfaces=400,0 {place} {ROCK} qmu=0.1"),
@@ -314,8 +314,8 @@ fn files_of_a_mesh_are_named_after_it() {
         mixed.code == 1
             && mixed
                 .err
-                .contains("elements of 4 nodes, as meshes in 2 dimensions have")
-            && mixed.err.contains("has places in 3"),
+                .contains("elements of 4 nodes, as in meshes of 2 dimensions")
+            && mixed.err.contains("has coordinates in 3"),
         "{mixed:?}"
     );
 }
@@ -328,14 +328,14 @@ fn files_of_another_mesh_are_not_overwritten() {
     let before = desk.read("mesh-nodes.rsf");
     let coarse = plane.replace("nx=8", "nx=4");
     let run = desk.sh(&format!("{coarse} base=mesh > second.rsf"));
-    let told = "mesh-nodes.rsf belongs to the mesh first.rsf, which would become another one: give base=";
+    let told = "mesh-nodes.rsf belongs to the mesh first.rsf, which would change: give base=";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
     assert_eq!(desk.read("mesh-nodes.rsf"), before);
     desk.ran(&format!("rm first.rsf && {coarse} base=mesh > second.rsf"));
     // Output to a pipe may overwrite the files of that mesh.
     let run = desk.ran(&format!("{coarse} | sfbasics cp > second.rsf"));
     assert!(
-        run.err.contains("mesh-nodes.rsf is there and is overwritten"),
+        run.err.contains("mesh-nodes.rsf exists and will be overwritten"),
         "{run:?}"
     );
 }
@@ -373,14 +373,14 @@ fn words_of_another_way_are_told() {
         ),
         (
             plane.replace("vp=3000 vs=1700", "vp=3 vs=1.7"),
-            "the fastest wave of the model runs at 3.0000 m/s: units are SI",
+            "the fastest wave of the model has a speed of 3.0000 m/s: units are SI",
         ),
         (
             // The fastest region determines the step, not the slowest and not the first.
             plane
                 .replace("surfaces=1000,0 layers=5", "surfaces=1000,500,0 layers=3,2")
                 .replace(ROCK, "rho=2500,2400 vp=1.5,3 vs=0.8,1.7"),
-            "the fastest wave of the model runs at 3.0000 m/s: units are SI",
+            "the fastest wave of the model has a speed of 3.0000 m/s: units are SI",
         ),
         (
             "mesh=plane.rsf base=x".into(),

@@ -172,7 +172,7 @@ fn ranks_share_a_linearised_shot() {
     for program in ["sfvsborn2d-gpu adj=y", "sfvsgrad2d-gpu", "sfvsrtm2d-gpu"] {
         for (more, told) in [
             ("plan=y", "nothing was run"),
-            ("", "as each of 2 GPUs that share a shot"),
+            ("", "one of 2 GPUs that share a shot"),
         ] {
             let Some(rank) = rank_of(&desk, Driver::Fake, &format!("{program} {words} {more}")) else {
                 return;

@@ -191,7 +191,7 @@ fn what_is_wrong_is_told_once() {
     let desk = desk(2);
     for (wrong, wanted) in [
         ("dt=0.01", "stab"),
-        ("snap=y jsnap=10 wfl=w.rsf", "snap=y goes with one shot"),
+        ("snap=y jsnap=10 wfl=w.rsf", "snap=y requires a single shot"),
         ("ngpu=100", "slabs do not fit"),
         ("finished=vp.rsf", "finished= takes the data of an earlier run"),
         ("pressure=nowhere/p.rsf", "nowhere"),

@@ -113,7 +113,7 @@ fn what_is_wrong_is_told_once() {
     desk.dataset("bad.rsf", &grid(3), &density);
     for (wrong, wanted) in [
         ("nt=0", "nt="),
-        ("qp=20", "qp= and qs= go together"),
+        ("qp=20", "qp= and qs= belong together"),
         ("ngpu=100", "slabs do not fit"),
         ("dt=0.01", "stab"),
         ("pgv=nowhere/map.rsf", "nowhere"),

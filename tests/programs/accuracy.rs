@@ -179,7 +179,11 @@ fn refused(desk: &Desk, line: &str, wanted: &str) {
 fn what_cannot_be_had_is_refused() {
     let desk = model(2);
     let line = format!("{} device=cpu", line(2));
-    refused(&desk, &format!("{line} path=10"), "path= goes with error=");
+    refused(
+        &desk,
+        &format!("{line} path=10"),
+        "path= has no meaning without error=",
+    );
     refused(
         &desk,
         &format!("{line} error=0.01 path=0"),
@@ -193,12 +197,12 @@ fn what_cannot_be_had_is_refused() {
     refused(
         &desk,
         &format!("{line} error=1e-6 path=100"),
-        "asks for speeds within 1.0e-8, but single precision keeps 5e-7: give error=5.0e-5 or more",
+        "requires speeds within 1.0e-8, but single precision achieves 5e-7: give error=5.0e-5 or more",
     );
     refused(
         &desk,
         &format!("{line} error=0.001 path=20 order=4"),
-        "with order=4: take a spacing of ",
+        "with order=4: use a spacing of ",
     );
     refused(
         &desk,
@@ -225,7 +229,7 @@ fn what_is_given_is_kept_and_judged() {
     assert_eq!(order(&run), 8, "{run:?}");
     for words in [
         "the best weights for these waves: after 20.0 shortest wavelengths",
-        "periods of space and 0 of time; 0.05 are allowed",
+        "periods because of space and 0 because of time; 0.05 are allowed",
         "exact time: the error of the time steps",
         "accuracy: with exact time dt=",
     ] {
@@ -321,7 +325,7 @@ fn reflections_from_below_water_want_order_four() {
         "{coarse}"
     );
     assert!(
-        fluid.contains("thirty points") && !fluid.contains("points per shortest"),
+        fluid.contains("thirty or more points") && !fluid.contains("points per shortest"),
         "{fluid}"
     );
 }

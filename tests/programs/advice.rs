@@ -347,7 +347,7 @@ fn files_of_sources_and_axes_that_do_not_fit_are_named_once() {
 /// With qmech=coarse, four mechanisms share a block of cells in 2-D and eight in 3-D, so 2-D needs a higher Q.
 #[test]
 fn coarse_mechanisms_are_weak_in_a_plane() {
-    let words = ["qmech=coarse wants Q of 50 or more in 2-D", "8 %", "qmech=3"];
+    let words = ["qmech=coarse needs a Q of 50 or more in 2-D", "8 %", "qmech=3"];
     warned(&desk(2), 2, "qp=60 qs=49 qmech=coarse", &words);
     assert_eq!(warning(&desk(3), 3, "qp=60 qs=49 qmech=coarse"), "");
 }
@@ -358,7 +358,7 @@ fn coarse_mechanisms_are_weak_in_a_plane() {
 fn losses_too_large_for_a_constant_q_are_named_as_such() {
     let words = [
         "where it is 1: 4 relaxation times keep factors of",
-        "within its length",
+        "within a wavelength",
     ];
     let told = warning(&desk(2), 2, "qp=2 qs=1 qmech=4");
     assert!(
@@ -367,7 +367,7 @@ fn losses_too_large_for_a_constant_q_are_named_as_such() {
     );
     let wide = warning(&desk(2), 2, "qp=60 qs=50 qmech=4 qband=0.01,1000");
     assert!(
-        wide.contains("give a narrower qband=, that of the waves") && !wide.contains("qmech=4"),
+        wide.contains("give a narrower qband=, the band of the waves") && !wide.contains("qmech=4"),
         "{wide}"
     );
 }
@@ -385,7 +385,7 @@ fn water_beside_rock_is_told() {
         &desk,
         2,
         "",
-        &["a fluid in 312 cells", "order=4", "thirty points"],
+        &["a fluid in 312 cells", "order=4", "thirty or more points"],
     );
     assert_eq!(warning(&desk, 2, "order=2"), "");
     desk.dataset("vs.rsf", header, &vec![0.0; cells]);

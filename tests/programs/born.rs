@@ -186,19 +186,23 @@ fn bad_input_is_refused() {
             "has n3=60 records, but this run has 59 at the same times: give nt=60 or more",
         ),
         ("adj=y", "late.rsf", "ends at 0.159 s"),
-        ("adj=y jdata=4", "between.rsf", "0.004 s apart: leave jdata= out"),
-        ("adj=y", "turned.rsf", "other axes: sftransp plane=13 turns them"),
+        ("adj=y jdata=4", "between.rsf", "0.004 s apart: leave out jdata="),
+        (
+            "adj=y",
+            "turned.rsf",
+            "their axes in another order: sftransp plane=13 transposes them",
+        ),
         (
             "adj=y",
             "traces.rsf",
-            "other axes: sftransp plane=12 | sftransp plane=23 turns them",
+            "their axes in another order: sftransp plane=12 | sftransp plane=23 transposes them",
         ),
         (
             "adj=y",
             "plain.rsf",
             "sfput o3=0.0005 d3=0.001 gives them its times",
         ),
-        ("adj=y", "vertical.rsf", "as sfpad n2=2 adds them"),
+        ("adj=y", "vertical.rsf", "as sfpad n2=2 does"),
         ("adj=y", "nan.rsf", "all must be finite"),
         ("adj=y memory=0.00001", "data.rsf", "of memory at least"),
         ("wrt=vp", "dm.rsf", "wrt="),
@@ -218,7 +222,7 @@ fn bad_input_is_refused() {
     );
     let gradient = linearised(2, "").replace("sfvsborn2d-gpu", "sfvsgrad2d-gpu");
     for (kind, told) in [
-        ("correlation", "compares no trace without samples other than zero"),
+        ("correlation", "ignores traces that are zero"),
         ("squares", "their misfit is that of the modelled records only"),
     ] {
         let run = desk.ran(&format!("{gradient} kind={kind} misfit=m.rsf < zero.rsf > g.rsf"));
@@ -299,7 +303,7 @@ fn rungs_under_memory() {
     assert!(auto == all && !said.contains("backwards"), "{said}");
     // Without a frame, the interior is a larger part of the grid.
     let (_, said) = back("memory=0.001 absorb=none");
-    assert!(said.contains("keep=boundary would be quicker: "), "{said}");
+    assert!(said.contains("keep=boundary would be faster: "), "{said}");
     let (_, said) = back("keep=auto memory=0.001 absorb=none");
     assert!(said.contains("waves that ran backwards"), "{said}");
     let run = desk.ran(&longer("adj=y plan=y memory=0.0007 disk=0.002 device=cpu"));
@@ -317,7 +321,7 @@ fn rungs_under_memory() {
         ("keep=boundary memory=0.0001", "of memory at least"),
         (
             "memory=0.0007 disk=0.002 scratch=gone",
-            "scratch=gone is to hold checkpoints: name a folder",
+            "scratch=gone must be able to hold checkpoints: give a folder",
         ),
         ("disk=-1", "disk="),
     ] {

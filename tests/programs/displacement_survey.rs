@@ -165,13 +165,13 @@ fn what_does_not_go_together_is_refused() {
             "sous.rsf",
             "recs.rsf",
             "snap=y wfl=w.rsf jsnap=10",
-            "snap=y goes with one shot",
+            "snap=y requires a single shot",
         ),
         (
             "sous.rsf",
             "recs.rsf",
             "checkpoint=s",
-            "checkpoint= goes with one shot",
+            "checkpoint= requires a single shot",
         ),
         (
             "sous.rsf",
@@ -305,7 +305,7 @@ fn groups_of_gpus_take_shots() {
     let line = format!("{line} groups=4 < wav.rsf > data.rsf");
     let run = on(&desk, Driver::Fake, &[memory], &line).expect("the fake was there a moment ago");
     assert!(
-        run.code == 1 && run.err.contains("one after the other there"),
+        run.code == 1 && run.err.contains("one after another on a GPU"),
         "{run:?}"
     );
 }

@@ -79,7 +79,7 @@ fn depths_in_km_are_told() {
     ));
     assert!(
         run.err.contains("all tops of layers= lie within 10 m of z=0")
-            && run.err.contains("are the depths in m?"),
+            && run.err.contains("check that the depths are in m"),
         "{run:?}"
     );
 }
@@ -321,7 +321,7 @@ fn a_plan_of_any_size_tells_what_fits() {
         run.code == 1
             && run
                 .err
-                .contains("plan=y says what the run needs and what would fit"),
+                .contains("plan=y prints what the run needs and what would fit"),
         "{run:?}"
     );
 }
@@ -440,7 +440,7 @@ fn what_cannot_be_gets_a_sentence() {
         ),
         (
             format!("{layers} cmt=CMT stations=STATIONS data=das"),
-            "stations= describes no fibres",
+            "stations= does not describe fibres",
         ),
         (
             format!("{layers} qp=50 qs=30 sou=sou.rsf rec=rec.rsf"),

@@ -41,7 +41,7 @@ fn meshes_run_on_gpus_that_hold_them() {
         ],
     );
     let run = with("200000000", "ngpu=9").expect("the fake was there a moment ago");
-    assert_refused(&desk, &run, &["ngpu=9 GPUs are asked for"]);
+    assert_refused(&desk, &run, &["ngpu=9 GPUs are requested"]);
     let run = with("200000000", "").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
     assert_says(&run, &["GPU 0 Fake 0 (90)"]);
@@ -102,8 +102,8 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
     assert_says(
         &run,
         &[
-            "groups= asks for 2 shots",
-            "run there one at a time",
+            "groups= requests 2 shots",
+            "runs shots on meshes one at a time",
             "leave out groups=",
         ],
     );

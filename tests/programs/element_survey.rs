@@ -163,7 +163,7 @@ fn early_ends_and_far_points_are_told() {
     }
     desk.dataset("far.rsf", "n1=2 n2=2", &[9000.0, 100.0, 150.0, 100.0]);
     let run = desk.sh(&format!("{} > data.rsf", line("far.rsf", 15)));
-    let told = "points less than half an element away are moved: move the point, take it out of its file";
+    let told = "points less than half an element away are moved: move the point, remove it from its file";
     assert!(
         run.code == 1 && run.err.contains(told) && !run.err.contains("cmt="),
         "{run:?}"
@@ -217,14 +217,14 @@ fn what_does_not_go_together_is_refused() {
             "sous.rsf",
             "recs.rsf",
             "snap=y wfl=w.rsf jsnap=10",
-            "snap=y goes with one shot",
+            "snap=y requires a single shot",
         ),
-        ("sous.rsf", "recs.rsf", "pgv=p.rsf", "pgv= goes with one shot"),
+        ("sous.rsf", "recs.rsf", "pgv=p.rsf", "pgv= requires a single shot"),
         (
             "sous.rsf",
             "recs.rsf",
             "checkpoint=s",
-            "checkpoint= goes with one shot",
+            "checkpoint= requires a single shot",
         ),
         (
             "sous.rsf",
@@ -269,7 +269,7 @@ fn earthquakes_and_stations() {
         run.code == 1
             && run
                 .err
-                .contains("rec=recs.rsf has 3 shots (n3=), but cmt= is one"),
+                .contains("rec=recs.rsf has 3 shots (n3=), but cmt= gives one"),
         "{run:?}"
     );
 }

@@ -375,7 +375,7 @@ fn what_steps_do_not_have_is_refused() {
     desk.dataset("rec.rsf", "n1=2 n2=40000", &many);
     refused(
         "checkpoint=state",
-        "take fewer receivers or a larger jdata=, leave out checkpoint=",
+        "Use fewer receivers or a larger jdata=, leave out checkpoint=",
     );
     let desk = shot::desk(2);
     let run = desk.sh(&format!("{} tdc=y < wav.rsf > d.rsf", shot::line(2)));

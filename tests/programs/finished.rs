@@ -42,7 +42,7 @@ fn further_quantities_are_taken_over() {
     for (finished, wanted) in [
         (
             "data.rsf",
-            "names no file with the pressure in Pa of the earlier run, which pressure= asks for",
+            "names no file with the pressure in Pa of the earlier run, which pressure= requires",
         ),
         ("data.rsf,p.rsf", "strain along the fibre of the earlier run"),
         (
@@ -53,7 +53,7 @@ fn further_quantities_are_taken_over() {
         ("data.rsf,gone.rsf,d.rsf", "takes the data of an earlier run"),
         (
             "data2.rsf",
-            "finished=data2.rsf is empty: the earlier run ended before its first shot was whole, so leave finished= out; or it is the output of this run, too,",
+            "finished=data2.rsf is empty. Either the earlier run ended before its first shot was complete, and finished= must be left out; or the file is also the output of this run,",
         ),
     ] {
         let run = desk.sh(&format!(
@@ -102,9 +102,9 @@ fn data_of_other_parameters_are_not_taken_over() {
     for (words, told) in [
         (
             "m0=2e12",
-            "data.rsf is of a run with other parameters: m0= is 1000000000000 there and 2000000000000 here;",
+            "data.rsf is of a run with other parameters: m0= is 1000000000000 in it and 2000000000000 here;",
         ),
-        ("stf=brune", "stf= is brune here and not given there"),
+        ("stf=brune", "stf= is brune here and not given in it"),
         ("order=2 mxx=3", "order= is 2 here and not given there; "),
     ] {
         let run = desk.sh(&format!(
@@ -115,7 +115,7 @@ fn data_of_other_parameters_are_not_taken_over() {
     }
     desk.ran(&format!("{} > shallow.rsf", line("free=y")));
     let run = desk.sh(&format!("{} > again.rsf", line("finished=shallow.rsf")));
-    let told = "shallow.rsf is of a run with other parameters: free= is y there and not given here;";
+    let told = "shallow.rsf is of a run with other parameters: free= is y in it and not given here;";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
     for words in ["threads=2 groups=2", "order=4 verb=y"] {
         let run = desk.ran(&format!(
@@ -171,7 +171,7 @@ pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str
         for finished in ["data", "second"] {
             let run = again(finished, "");
             let said = format!(
-                "finished={finished}.rsf is of a run with other inputs ({told}): finished= takes the data of an earlier run of the survey; give the files of that run, or leave finished= out; where shots of both are wanted side by side, sfput made_of= takes that mark out of its header"
+                "finished={finished}.rsf is of a run with other inputs ({told}): finished= takes the data of an earlier run of the survey; give the files of that run, or leave out finished=; to combine shots of both runs, remove these checksums from the header with sfput made_of="
             );
             assert!(run.code == 1 && run.err.contains(&said), "{file}: {run:?}");
         }
@@ -184,7 +184,7 @@ pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str
     // Files of earlier versions do not have this information.
     desk.ran("sfbasics put made_of= < data.rsf > old.rsf");
     let run = again("old", "");
-    let told = "does not say what its shots were made of: model, sources and receivers are not compared";
+    let told = "has no checksums of its inputs: model, sources and receivers cannot be compared";
     assert!(run.code == 0 && run.err.contains(told), "{run:?}");
 }
 

@@ -240,13 +240,13 @@ fn gradients_on_meshes_take_what_is_told() {
     let asked = back.replace("device=gpu", "device=gpu memory=0.002");
     let found = run(&desk, (1, least + 450_000), &asked).expect("the fake was there a moment ago");
     assert_eq!(found.code, 1, "{found:?}");
-    let told = "memory=0.002 GB are asked for, but the GPU has ";
+    let told = "memory=0.002 GB are requested, but the GPU has ";
     let left = number(&found.err, told);
     assert!((left - 0.00045).abs() < 0.0001, "{found:?}");
     assert!(
         found
             .err
-            .contains(" left for the stored wavefield: ask for less, or leave out memory="),
+            .contains(" left for the stored wavefield: give less, or leave out memory="),
         "{found:?}"
     );
 }
@@ -278,7 +278,7 @@ fn the_gpu_with_the_least_memory_is_named() {
             return;
         };
         let count = if asked == "ngpu=2" { 2 } else { 3 };
-        let told = format!("{named}, as each of {count} GPUs that share a shot: ");
+        let told = format!("{named}, one of {count} GPUs that share a shot: ");
         let said = planned.err.lines().find(|line| line.contains(&told));
         let said = said.unwrap_or_else(|| panic!("{planned:?}"));
         assert!(

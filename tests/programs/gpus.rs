@@ -86,11 +86,11 @@ fn lists_and_counts_that_do_not_fit_are_refused() {
         ("gpu=1,0,1", ["names GPU 1 twice", "there is 0, 1"]),
         (
             "ngpu=3",
-            ["ngpu=3 GPUs are asked for, but there are 2 (0, 1)", "device=cpu"],
+            ["ngpu=3 GPUs are requested, but there are 2 (0, 1)", "device=cpu"],
         ),
         (
             "device=cpu gpu=0",
-            ["gpu= names GPUs and device=cpu", "leave out one"],
+            ["gpu= names GPUs, but device=cpu", "leave out one"],
         ),
     ] {
         let Some(run) = on(&desk, Driver::Fake, &[], &small(2, asked)) else {
@@ -231,7 +231,7 @@ fn memory_is_looked_at_before_it_is_taken() {
         &run,
         &[
             "needed with orthorhombic kernels",
-            "kernels fit (sym=iso, if the model is)",
+            "kernels fit (sym=iso, if the model has that symmetry)",
         ],
     );
     for asked in ["", "sym=iso"] {

@@ -54,7 +54,10 @@ fn groups_that_cannot_be_are_refused() {
     for (asked, words) in [
         (
             "groups=3",
-            &["groups=3 cannot be shared out among 2 GPUs", "a multiple of 2"][..],
+            &[
+                "groups=3 cannot be divided evenly among 2 GPUs",
+                "a multiple of 2",
+            ][..],
         ),
         (
             "gpu=0,1 ngpu=3",
@@ -66,14 +69,14 @@ fn groups_that_cannot_be_are_refused() {
         ),
         (
             "gpu=0,1 groups=3",
-            &["groups=3 cannot be shared out among 2 GPUs"],
+            &["groups=3 cannot be divided evenly among 2 GPUs"],
         ),
         (
             "groups=60000",
-            &["groups= asks for 30000 shots at a time", "at most", "fit"],
+            &["groups= requests 30000 shots at a time", "at most", "fit"],
         ),
-        ("ngpu=3", &["ngpu=3 GPUs are asked for, but there are 2"]),
-        ("gpu=0 device=cpu groups=2", &["device=cpu asks for the CPU"]),
+        ("ngpu=3", &["ngpu=3 GPUs are requested, but there are 2"]),
+        ("gpu=0 device=cpu groups=2", &["device=cpu requests the CPU"]),
     ] {
         let (desk, line) = survey(asked);
         let Some(run) = on(&desk, Driver::Fake, &[MEMORY], &format!("{line} > data.rsf")) else {
@@ -116,9 +119,9 @@ fn linearised_programs_run_shots_on_every_gpu() {
             "sfvsborn2d-gpu adj=y",
             "gpu=0,1 ngpu=2",
             0,
-            "as each of 2 GPUs that share a shot",
+            "one of 2 GPUs that share a shot",
         ),
-        ("sfvsgrad2d-gpu", "ngpu=3", 1, "ngpu=3 GPUs are asked for"),
+        ("sfvsgrad2d-gpu", "ngpu=3", 1, "ngpu=3 GPUs are requested"),
         (
             "sfvsgrad2d-gpu",
             "gpu=0,1 ngpu=2 groups=4",
@@ -130,7 +133,7 @@ fn linearised_programs_run_shots_on_every_gpu() {
             "sfvsborn2d-gpu",
             "gpu=0 groups=2",
             1,
-            "groups= asks for 2 shots at a time on a GPU, but adj=n runs one at a time",
+            "groups= requests 2 shots at a time on a GPU, but adj=n runs one at a time",
         ),
         (
             "sfvsgrad2d-gpu",
@@ -154,13 +157,13 @@ fn linearised_programs_run_shots_on_every_gpu() {
             "sfvsgrad2d-gpu",
             "gpu=0 groups=60000",
             1,
-            "groups= asks for 60000 shots at a time on a GPU, but its memory holds",
+            "groups= requests 60000 shots at a time on a GPU, but its memory holds",
         ),
         (
             "sfvsgrad2d-gpu",
             "groups=3",
             1,
-            "groups=3 cannot be shared out among 2 GPUs",
+            "groups=3 cannot be divided evenly among 2 GPUs",
         ),
         (
             "sfvsrtm2d-gpu",
@@ -197,7 +200,7 @@ fn gpus_share_the_shots_of_linearised_programs() {
             return;
         };
         assert_eq!(run.code, 0, "{program}: {run:?}");
-        assert_says(&run, &["as each of 2 GPUs that share a shot"]);
+        assert_says(&run, &["one of 2 GPUs that share a shot"]);
         assert!(!desk.read(out).is_empty(), "{program}");
     }
 }
@@ -222,7 +225,7 @@ fn gpus_that_share_a_shot_are_filled_together() {
     assert_says(
         &run,
         &[
-            "as each of 4 GPUs that share a shot",
+            "one of 4 GPUs that share a shot",
             "3 shots run side by side on each GPU",
         ],
     );

@@ -38,14 +38,14 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
     for (words, wanted) in [
         (
             "",
-            "error= takes exact time along, which tdc=n leaves out: tdc=y: series 1 of the histories of the sources begins with 25 %",
+            "error= includes exact time (tdc=y), which tdc=n switches off: tdc=y: series 1 of the histories of the sources begins with 25 %",
         ),
         ("tdc=n", "error=0.01: the wavelet begins with 25 %"),
     ] {
         let run = desk.sh(&format!("{line} nt=500 error=0.01 path=5 {words} > data.rsf"));
         assert!(run.code == 1 && run.err.contains(wanted), "{words}: {run:?}");
         assert!(
-            !run.err.contains("a spacing of") && !run.err.contains("take dt="),
+            !run.err.contains("a spacing of") && !run.err.contains("give dt="),
             "{run:?}"
         );
     }
@@ -119,7 +119,7 @@ fn units_of_files_that_are_not_si_are_told() {
     };
     let small = told("vs.rsf", &format!("{grid} unit=km/s"), 1.7, &line);
     for words in [
-        "the header of vs=vs.rsf says unit=km/s, and its numbers are taken for m/s: if they are km/s, multiply them (sfscale dscale=1000 | sfput unit=m/s)",
+        "the header of vs=vs.rsf says unit=km/s, but its numbers are taken as m/s: if they are in km/s, multiply them (sfscale dscale=1000 | sfput unit=m/s)",
         "vs is 1.7 m/s at z=",
     ] {
         assert!(small.code == 0 && small.err.contains(words), "{words}: {small:?}");
@@ -128,7 +128,7 @@ fn units_of_files_that_are_not_si_are_told() {
     assert!(
         !plain.err.contains("header")
             && !plain.err.contains("units are SI")
-            && !plain.err.contains("are they?"),
+            && !plain.err.contains("Check the units"),
         "{plain:?}"
     );
     // Axes in km together with speeds in m/s.
@@ -148,12 +148,13 @@ fn units_of_files_that_are_not_si_are_told() {
         run.code == 1
             && run
                 .err
-                .contains("dt= is in s, coordinates in m and speeds in m/s: are they?"),
+                .contains("dt= must be in s, coordinates in m and speeds in m/s"),
         "{run:?}"
     );
     let run = desk.sh(&format!("{line} dt=1e-6 plan=y"));
     assert!(
-        run.err.contains("points: are the axes of the model in m"),
+        run.err
+            .contains("points: check that the axes of the model are in m"),
         "{run:?}"
     );
     // A wavelet in ms.
@@ -162,7 +163,7 @@ fn units_of_files_that_are_not_si_are_told() {
     let run = desk.sh(&format!("{line} plan=y"));
     assert!(
         run.err
-            .contains("series=ms.rsf says unit1=ms, and its times are taken for s: d1=1 is 0.001 s"),
+            .contains("series=ms.rsf says unit1=ms, but its times are taken as s: d1=1 is 0.001 s"),
         "{run:?}"
     );
 }
@@ -290,7 +291,7 @@ fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
     let run = desk.sh(&format!(
         "{run} layers=layers.txt {grid} cmt=CMT rec=recs.rsf > no.rsf"
     ));
-    let told = "rec= has 2 shots (n3=), but cmt= is one: give the receivers of one shot, or";
+    let told = "rec= has 2 shots (n3=), but cmt= gives one: give the receivers of one shot, or";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
 

@@ -66,7 +66,7 @@ fn other_components_are_refused_with_the_commands_that_turn_them() {
         (
             "Z R T",
             1,
-            "bring them into that order, with z down, and name them so (sfput label2=\"z x y\")",
+            "bring them into that order, with z down, and name them accordingly (sfput label2=\"z x y\")",
         ),
         ("Z", 1, "has the components Z (Z is up)"),
         ("z", 0, "misfit"),
@@ -91,12 +91,12 @@ fn meshes_tell_components_too() {
         (
             "stations=STATIONS",
             "rec=rec.rsf",
-            "Z N E (Z is up), but this run models z x y (z is down): give the receivers by stations= in place of rec=, which models Z N E, or where E is x",
+            "Z N E (Z is up), but this run models z x y (z is down): give the receivers by stations= instead of rec=, which models Z N E, or where E is x",
         ),
         (
             "rec=rec.rsf",
             "stations=STATIONS",
-            "z x y (z is down), but this run models Z N E (Z is up): give the points of the receivers by rec= in place of stations=, which models z x y, or where y is N and x is E, ",
+            "z x y (z is down), but this run models Z N E (Z is up): give the points of the receivers by rec= instead of stations=, which models z x y, or where y is N and x is E, ",
         ),
     ] {
         desk.ran(&format!("sfsem3d-gpu {shot} {own} > data.rsf"));
@@ -133,7 +133,7 @@ fn other_quantities_are_refused() {
         let line = of(program, extra);
         for data in ["data", "label", "named"] {
             let run = desk.sh(&format!("{line} < {data}.rsf > out.rsf"));
-            let told = "standard input holds displacement in m, but this run models velocity in m/s: give the data= of the data; if the header is wrong, ";
+            let told = "standard input holds displacement in m, but this run models velocity in m/s: give the quantity of the data as data=; if the header is wrong, ";
             assert!(run.code == 1 && run.err.contains(told), "{data}: {run:?}");
             let (_, cure) = run.err.split_once("header is wrong, ").unwrap();
             let cure = everyday(cure.trim_end().trim_end_matches(" corrects it"));
@@ -183,15 +183,15 @@ fn stations_and_clocks_are_compared() {
         ),
         (
             "stations=YY.A,XX.B",
-            "others: name in stations= those that the data have",
+            "others: give the stations of the data in stations=",
         ),
         (
             "origin_time=2026-03-04T05:06:09.5",
-            "counts its times from 2026-03-04T05:06:09.5 (origin_time, time_shift), but this run from 2026-03-04T05:06:07.5",
+            "has times relative to 2026-03-04T05:06:09.5 (origin_time, time_shift), but those of this run are relative to 2026-03-04T05:06:07.5",
         ),
         (
             "time_shift=2.5",
-            "counts its times from 2026-03-04T05:06:07.500000 + 2.5 s (origin_time, time_shift), but this run from",
+            "has times relative to 2026-03-04T05:06:07.500000 + 2.5 s (origin_time, time_shift), but those of this run are relative to",
         ),
         ("o3=-5", "standard input begins at -5 s but this run at -"),
     ] {

@@ -149,11 +149,11 @@ fn picked_shots_are_taken_over() {
     for (extra, wanted) in [
         (
             "finished=last.rsf",
-            "last.rsf has o4=140 d4=20, but shots=2-3 have o4=120 d4=20: shots were taken out of it",
+            "last.rsf has o4=140 d4=20, but shots=2-3 have o4=120 d4=20: shots were removed from it",
         ),
         (
             "finished=rest.rsf",
-            "rest.rsf has o4=120 d4=20, but all shots have o4=100 d4=20: shots were taken out of it",
+            "rest.rsf has o4=120 d4=20, but all shots have o4=100 d4=20: shots were removed from it",
         ),
     ] {
         let run = desk.sh(&format!("{} > again.rsf", line(extra)));
@@ -203,7 +203,7 @@ fn operators_refuse_data_of_other_shots() {
             run.code == 1
                 && run
                     .err
-                    .contains("is of shots=2-3, but this run of shots=1-2: take the data"),
+                    .contains("is of shots=2-3, but this run of shots=1-2: give the data"),
             "{run:?}"
         );
         // The same data without the list: the axis says which shots they are.
@@ -213,7 +213,7 @@ fn operators_refuse_data_of_other_shots() {
             line(program, &format!("{extra} shots=1-2"))
         ));
         let said =
-            "is of shots with o4=120 d4=20, but this run of shots=1-2 with o4=100 d4=20: take the data";
+            "is of shots with o4=120 d4=20, but this run of shots=1-2 with o4=100 d4=20: give the data";
         assert!(run.code == 1 && run.err.contains(said), "{run:?}");
     }
 }
@@ -277,7 +277,7 @@ fn operators_take_picked_shots() {
             "{} < near.rsf > out.rsf",
             line("sfvsborn2d-gpu", "adj=y shots=1,3")
         ));
-        let refused = run.err.contains("take the data of a run with the same shots");
+        let refused = run.err.contains("give the data of a run with the same shots");
         assert_eq!((run.code, refused), (code, code == 1), "{o4}: {run:?}");
     }
     // The data of a perturbation of the model.

@@ -118,7 +118,7 @@ fn numbers_that_no_rock_has_are_told_from_their_limits_on() {
     let desk = crate::velocity_stress::desk(2);
     let grid = "n1=24 d1=10 n2=26 d2=10";
     let words = [
-        "the fastest wave of the model runs at 99.0000 m/s: units are SI",
+        "the fastest wave of the model has a speed of 99.0000 m/s: units are SI",
         "the density is 49 kg/m3 ",
         "vs is 19 m/s ",
     ];

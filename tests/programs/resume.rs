@@ -154,26 +154,29 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     let go = format!("{line} resume=state < wav.rsf");
     tried(
         &go.replace("nb=8", "nb=9"),
-        &["resume=state: ", "of another run: nb= is 8 there and 9 here"],
+        &[
+            "resume=state: ",
+            "of another run: nb= is 8 in the state and 9 here",
+        ],
     );
     tried(
         &format!("{} interp=n jdata=2", go.replace("dabc=y", "dabc=n")),
         &[
-            "dabc= is y there and n here",
-            "interp= is y there and n here; jdata= is 1 there and 2 here",
+            "dabc= is y in the state and n here",
+            "interp= is y in the state and n here; jdata= is 1 in the state and 2 here",
             "continue with the parameters of that run",
         ],
     );
     tried(
         &go.replace("rec=rec.rsf", "rec=sou.rsf"),
-        &["rec= is not what it was there"],
+        &["rec= is not that of the state"],
     );
     let mut wavelet = shot::wavelet(2);
     wavelet[2 * 19] += 1.0;
     desk.dataset("other.rsf", &shot::wavelet_header(2), &wavelet);
     tried(
         &go.replace("wav.rsf", "other.rsf"),
-        &["sources do not act as there in the first 20 steps"],
+        &["sources of the first 20 steps are not those of the state"],
     );
     let mut stiffness = shot::stiffness(2);
     stiffness[7] *= 1.0001;

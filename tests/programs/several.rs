@@ -240,7 +240,7 @@ fn what_does_not_go_together_is_refused() {
     for (extra, wanted) in [
         (
             "data=velocity,pressure",
-            "each further one goes into a file that is named by it: data=velocity pressure=pressure.rsf",
+            "each further one goes into a file that a parameter of its name gives: data=velocity pressure=pressure.rsf",
         ),
         ("data=speed", "receivers record velocity, displacement"),
         ("data=das", "data=das needs along=, the direction of the fibre"),
@@ -264,6 +264,6 @@ fn what_does_not_go_together_is_refused() {
     // The warning says that frequencies are filtered away, and how much would remain.
     let run = desk.sh(&format!("{} device=cpu dtout=0.03 > data.rsf", line(2)));
     let told =
-        "dtout=0.03 keeps frequencies below 16.6667 Hz, 1/(2 dtout), but those of the sources reach to 60";
+        "dtout=0.03 keeps frequencies below 16.6667 Hz, 1/(2 dtout), but those of the sources extend to 60";
     assert!(run.code == 0 && run.err.contains(told), "{run:?}");
 }

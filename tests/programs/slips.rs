@@ -74,7 +74,7 @@ fn messages_say_what_is_wrong() {
     let said = sentence(&desk.sh(&format!("{} < series.rsf > data.rsf", shot::line(2))));
     assert!(
         said.contains("n1=50 sources")
-            && said.contains("sftransp plane=12 | sftransp plane=23 turns a series"),
+            && said.contains("sftransp plane=12 | sftransp plane=23 converts a series"),
         "{said}"
     );
     // A receiver that no wave has reached in the first step.
@@ -156,7 +156,7 @@ fn a_source_in_the_first_cell_is_told() {
         let desk = velocity_stress::desk(ndim);
         let line = velocity_stress::line(ndim);
         let told =
-            "the source lies within one cell of the origin: are the units of sou= those of the model, m?";
+            "the source lies within one cell of the origin: check that sou= has the unit of the model, m";
         for (x, is_told) in [(0.12, true), (0.0, false), (10.0, false), (120.0, false)] {
             desk.dataset("near.rsf", &format!("n1={ndim} n2=1"), &vec![x; ndim]);
             let run = desk.ran(&format!(
@@ -239,7 +239,7 @@ fn walls_and_receivers_beside_sources_are_told() {
     );
     for (nb, told) in [(8, true), (20, false)] {
         let said = desk.sh(&format!("{line} absorb=sponge nb={nb} > data.rsf"));
-        let found = said.err.contains("sends waves back");
+        let found = said.err.contains("reflects waves");
         assert_eq!((said.code, found), (0, told), "{said:?}");
     }
     let line = line.replace("rec=rec.rsf", "rec=sou.rsf");
@@ -282,7 +282,7 @@ fn models_on_their_sides_are_told() {
         let line = velocity_stress::line(2).replace("vp=vp.rsf", "vp=other.rsf");
         let said = desk.sh(&format!("{line} plan=y > data.rsf"));
         assert_eq!(
-            (said.code, said.err.contains("sftransp turns the model")),
+            (said.code, said.err.contains("sftransp transposes the model")),
             (0, told),
             "{labels}: {said:?}"
         );
@@ -370,7 +370,7 @@ fn idle_words_of_displacement_are_told() {
         ("jsnap=10", "jsnap= has no effect without snap=y"),
         (
             "free=y",
-            "free=y has 4 rows above the surface, and what is recorded there is wrong by tens of percent: give nb=5 or more",
+            "free=y has 4 rows above the surface, and records at the surface are wrong by tens of percent: give nb=5 or more",
         ),
         ("free=y nb=5", ""),
         ("snap=n jsnap=10", ""),

@@ -282,28 +282,31 @@ fn states_that_do_not_fit_are_refused() {
         ),
         (
             "resume=state sou=sous2.rsf < data.rsf",
-            "sou= and rec= of all shots is not what it was there",
+            "sou= and rec= of all shots is not that of the state",
         ),
         (
             "resume=state rec=rec2.rsf < data.rsf",
-            "sou= and rec= of all shots is not what it was there",
+            "sou= and rec= of all shots is not that of the state",
         ),
         (
             "resume=state tau=0.009 < data.rsf",
-            "tau= is 0.008 there and 0.009 here",
+            "tau= is 0.008 in the state and 0.009 here",
         ),
         (
             "resume=state kind=envelope < data.rsf",
-            "kind= is squares there and envelope here",
+            "kind= is squares in the state and envelope here",
         ),
-        ("resume=state order=8 < data.rsf", "order= is 4 there and 8 here"),
+        (
+            "resume=state order=8 < data.rsf",
+            "order= is 4 in the state and 8 here",
+        ),
         (
             "checkpoint=data.rsf < data.rsf",
             "exists already but is not a state",
         ),
         (
             "checkpoint=new every=0 < data.rsf",
-            "every=0: it is a number of shots",
+            "every=0: give a number of shots",
         ),
     ] {
         let run = desk.sh(&line(extra));

@@ -25,7 +25,7 @@ fn memory_is_looked_at_before_it_is_taken() {
         ],
     );
     let run = with("200000000", "ngpu=9").expect("the fake was there a moment ago");
-    assert_refused(&desk, &run, &["ngpu=9 GPUs are asked for"]);
+    assert_refused(&desk, &run, &["ngpu=9 GPUs are requested"]);
     let run = with("200000000", "").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
     assert_says(&run, &["GPU 0 Fake 0 (90), isotropic kernels"]);
@@ -98,12 +98,12 @@ fn linearised_programs_look_at_the_memory_of_a_gpu() {
     assert_says(
         &run,
         &[
-            "of its memory in addition to the reverse sweep",
+            "of its memory are needed in addition to the reverse sweep",
             "1.00 GB are free",
             "all steps are kept",
         ],
     );
     let run = with("1000000000", "memory=2").expect("the fake was there a moment ago");
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(&run, &["memory=2 GB are asked for"]);
+    assert_says(&run, &["memory=2 GB are requested"]);
 }

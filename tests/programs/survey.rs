@@ -101,7 +101,7 @@ fn what_does_not_go_together_is_refused() {
             "sous.rsf",
             "recs.rsf",
             "snap=y wfl=w.rsf jsnap=10",
-            "snap=y goes with one shot",
+            "snap=y requires a single shot",
         ),
         (
             "sous.rsf",
@@ -119,9 +119,9 @@ fn what_does_not_go_together_is_refused() {
             "sous.rsf",
             "recs.rsf",
             "checkpoint=s",
-            "checkpoint= goes with one shot",
+            "checkpoint= requires a single shot",
         ),
-        ("sous.rsf", "recs.rsf", "pgv=p.rsf", "pgv= goes with one shot"),
+        ("sous.rsf", "recs.rsf", "pgv=p.rsf", "pgv= requires a single shot"),
         (
             "sous.rsf",
             "recs.rsf",
@@ -299,8 +299,8 @@ fn sources_are_estimated() {
     println!("{off:.1e}");
     assert!(off < 0.05, "{off}");
     for (extra, wanted) in [
-        ("source=s.rsf", "source= goes with wavelet=estimate"),
-        ("damp=1", "damp= goes with wavelet=estimate"),
+        ("source=s.rsf", "source= requires wavelet=estimate"),
+        ("damp=1", "damp= requires wavelet=estimate"),
         ("kind=phase", "kind="),
     ] {
         let run = desk.sh(&format!("{} < data.rsf > x.rsf", of("sfvsgrad2d-gpu", extra)));
@@ -494,7 +494,7 @@ fn groups_model_shots_at_the_same_time() {
     let line = with(2, "sous.rsf", "recs.rsf", "gpu=0 groups=2");
     let run = desk.sh(&format!("{line} > data.rsf"));
     assert!(
-        run.code == 1 && run.err.contains("device=cpu asks for the CPU"),
+        run.code == 1 && run.err.contains("device=cpu requests the CPU"),
         "{run:?}"
     );
 }

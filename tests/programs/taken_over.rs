@@ -55,14 +55,14 @@ fn three_differences_of_parameters_are_told() {
     desk.ran(&format!("{} > data.rsf", line("free=y")));
     let run = goes_on(&desk, "finished=data.rsf order=2 m0=2e12 mxx=3 myy=2 mzz=2");
     let said = run.err.lines().last().unwrap_or_default();
-    let differences = said.matches(" there and ").count() + said.matches(" here and ").count();
+    let differences = said.matches(" in it and ").count() + said.matches(" here and ").count();
     assert!(
         run.code == 1 && said.contains("is of a run with other parameters: ") && differences == 3,
         "{run:?}"
     );
     // There is one difference: a parameter that this run lacks.
     let run = goes_on(&desk, "finished=data.rsf");
-    let told = "other parameters: free= is y there and not given here; finished= takes the data";
+    let told = "other parameters: free= is y in it and not given here; finished= takes the data";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
 

@@ -177,8 +177,13 @@ fn times_that_do_not_fit_are_refused() {
     for (program, input, extra, wanted) in [
         ("sfvsrtm2d-gpu", "late.rsf", "", "give nt="),
         ("sfvsgrad2d-gpu", "behind.rsf", "", "give nt=61"),
-        ("sfvsgrad2d-gpu", "none.rsf", "", "its third axis is time in s"),
-        ("sfvsgrad2d-gpu", "coarse.rsf", "jdata=2", "leave jdata= out"),
+        (
+            "sfvsgrad2d-gpu",
+            "none.rsf",
+            "",
+            "its third axis must be time in s",
+        ),
+        ("sfvsgrad2d-gpu", "coarse.rsf", "jdata=2", "leave out jdata="),
         (
             "sfvsborn2d-gpu",
             "coarse.rsf",

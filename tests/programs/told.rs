@@ -34,7 +34,7 @@ const POINTS: &str = "
 {shot} rec=three.rsf > out.rsf
 1 rec=three.rsf has n1=3 coordinates per point; a 2-D run needs n1=2: x, z (sfvsfd3d-gpu takes points of n1=3)
 {plain} stf=ricker freq=20 onset=early.rsf > out.rsf
-0 with onset= a time function begins at -0.01 s, but the run at 0: what lies before is left out; raise onset=
+0 with onset= a time function begins at -0.01 s, but the run at 0: the earlier part is left out; increase onset=
 {shot} n1=50 d1=3 > out.rsf
 0 n1=, d1= have no effect without layers=: the grid is that of the model's files
 {shot} rec=inf.rsf > out.rsf
@@ -85,19 +85,19 @@ const SURVEYS: &str = "
 {back} shots=2-3 < first.rsf > out.rsf
 1 n4=1 and 180 values ... n4=2 shots (or all 3)
 {back} < vertical.rsf > out.rsf
-1 n1=3 n2=1 n3=30 n4=3 ... as sfpad n2=2 adds them after the vertical one
+1 n1=3 n2=1 n3=30 n4=3 ... as sfpad n2=2 does after the vertical one
 {back} < turned.rsf > out.rsf
-1 n1=2 n2=3 n3=30 n4=3 ... with other axes: sftransp plane=12 turns them
+1 n1=2 n2=3 n3=30 n4=3 ... with their axes in another order: sftransp plane=12 transposes them
 {back} < behind.rsf > out.rsf
-1 n1=30 n2=2 n3=3 n4=3 ... with other axes: sftransp plane=13 turns them
+1 n1=30 n2=2 n3=3 n4=3 ... with their axes in another order: sftransp plane=13 transposes them
 {back} < across.rsf > out.rsf
-1 n1=3 n2=30 n3=2 n4=3 ... with other axes: sftransp plane=23 turns them
+1 n1=3 n2=30 n3=2 n4=3 ... with their axes in another order: sftransp plane=23 transposes them
 {back} < plain.rsf > out.rsf
 1 ends at 29 s (n3=30 o3=0 d3=1) but this run at 0.06 s: give nt=29000 or more ... . Their header seems to have no times (o3=0 d3=1): sfput o3= d3= sets them
 {back} nt=50 < data.rsf > out.rsf
-1 ends at 0.0585 s (n3=30 o3=0.0005 d3=0.002) but this run at 0.05 s: give nt=59 or more, or take the beginning of the data by sfwindow n3=
+1 ends at 0.0585 s (n3=30 o3=0.0005 d3=0.002) but this run at 0.05 s: give nt=59 or more, or cut the data with sfwindow n3=
 {back} jdata=3 < data.rsf > out.rsf
-1 has o3=0.0005 d3=0.002, and with jdata=3 the records of this run begin at 0.0005 s and are 0.003 s apart: leave jdata= out
+1 has o3=0.0005 d3=0.002, and with jdata=3 the records of this run begin at 0.0005 s and are 0.003 s apart: leave out jdata=
 {image} image=pp,ss,pp < data.rsf > out.rsf
 1 image= has pp twice: give each image once
 {back} verb=y checkpoint=state < data.rsf > out.rsf
@@ -145,7 +145,7 @@ const SILENT: &str = "
 {back} weight=hole.rsf < from1.rsf > out.rsf
 0 warning: the data of shot 3 are zero wherever they have a weight: their misfit is that of the modelled
 {back} kind=correlation < from1.rsf > out.rsf
-0 the data of 2 shots (the first is 2) are zero everywhere: kind=correlation compares no trace
+0 the data of 2 shots (the first is 2) are zero everywhere: kind=correlation ignores traces that are zero
 {back} shots=2-3 < hole.rsf > out.rsf
 0 the data of shot 2 are zero everywhere
 ";
@@ -169,15 +169,15 @@ sfstiffness vp=3000 vs=vs.rsf ro=2000 planes=5 > c.rsf
 sfstiffness vp=3000 vs=cube.rsf ro=2000 planes=4 > c.rsf
 1 planes=4: a 3-D model has 9 planes or, with all coefficients, 21
 sfstiffness vp=3000 vs=vs.rsf ro=wide.rsf > c.rsf
-1 d2=12 in ... wide.rsf, but d2=10 in ... vs.rsf: all parameters need the same grid
+1 d2=12 in ... wide.rsf, but d2=10 in ... vs.rsf: all parameters must have the same grid
 sfstiffness vp=3000 vs=vs.rsf ro=next.rsf > c.rsf
-1 o2=5010 in ... next.rsf, but o2=5000 in ... vs.rsf: all parameters need the same grid
+1 o2=5010 in ... next.rsf, but o2=5000 in ... vs.rsf: all parameters must have the same grid
 sfstiffness vp=3000 vs=vs.rsf ro=near.rsf > c.rsf; sfbasics get o1 o2 < c.rsf >&2
 0 o1=0
 sfstiffness vp=3000 vs=vs.rsf ro=more.rsf > c.rsf
-1 n2=6 in ... more.rsf, but n2=5 in ... vs.rsf: all parameters need the same grid
+1 n2=6 in ... more.rsf, but n2=5 in ... vs.rsf: all parameters must have the same grid
 sfstiffness vp=3000 vs=cube.rsf ro=2000 dim=2 > c.rsf
-1 dim=2, but n3=2 in ... cube.rsf: use dim=3 or window one plane
+1 dim=2, but n3=2 in ... cube.rsf: use dim=3, or extract one plane with sfwindow
 sfstiffness vp=3000 vs=1000 ro=2000 n1=3 n2=3 n3=1 dim=2 > c.rsf
 1 dim=2, but n3=1 in n1=, n2=, n3=: use dim=3, or leave out n3=
 sfstiffness vp=3000 vs=vs.rsf ro=2000 dim=3 > c.rsf
@@ -185,7 +185,7 @@ sfstiffness vp=3000 vs=vs.rsf ro=2000 dim=3 > c.rsf
 sfstiffness vp=3000 vs=vs.rsf ro=2000 epsilon=0.1 eps1=0.1 > c.rsf
 1 epsilon=, delta=, gamma= belong to sym=vti or hti, eps1=
 sfstiffness vp=3000 vs=vs.rsf ro=2000 n2=6 > c.rsf
-1 n2=6 is given, but ... vs.rsf gives the grid and has n2=5: leave n2= out
+1 n2=6 is given, but ... vs.rsf gives the grid and has n2=5: leave out n2=
 sfstiffness vp=3000 vs=1000 ro=2000 n1=2000000 n2=2000000 > c.rsf
 1 4e12 cells in n1=, n2=, n3=: at most 1e12 are possible
 {layers} n1=9 n2=9 planes=5 > c.rsf
@@ -232,7 +232,7 @@ const MESHES: &str = "
 {mesh} {box} cpml=50 doubling=1 > x.rsf
 1 cpml= and doubling= are given together
 {mesh} surfaces=400,map.rsf layers=4 nx=4 xmin=0 xmax=400 cpml=50 absorb=top > x.rsf
-1 the top of the box absorbs and is a map that is not flat ... take top out of absorb=
+1 the top of the box absorbs and is a map that is not flat ... remove top from absorb=
 {mesh} surfaces=400,200,0 layers=4,4 nx=4 xmin=0 xmax=400 doubling=3 > x.rsf
 1 doubling= has layer 3; the layers 1 to 2 can each double once
 {mesh} surfaces=400,200,0 layers=4,4 nx=4 xmin=0 xmax=400 doubling=1,1 > x.rsf
@@ -256,15 +256,15 @@ const MESHES: &str = "
 {run} ground=y > out.rsf
 0 warning: ground= has no effect without snap=y
 {run} qmech=3 > out.rsf
-0 warning: qmech= has no effect: nothing attenuates
+0 warning: qmech= has no effect: there is no attenuation
 {run} snap=y wfl=w.rsf jsnap=2 nqz=4097 nqx=4096 > out.rsf
 1 snapshots or maps have more than 16777216 points: give smaller nqz=, nqx= or nqy=
 {run} snap=y wfl=w.rsf jsnap=2 dqz=-5 > out.rsf
-1 snapshots and maps have oqz=0 and dqz=-5; the step must be a positive number (the mesh reaches from 0 to 400 along z)
+1 snapshots and maps have oqz=0 and dqz=-5; the step must be a positive number (the mesh extends from 0 to 400 along z)
 {run} sponge=400 > out.rsf
 1 sponge=400 m is thicker than the mesh, which is 400 m wide
 {run} dt=0.1 > out.rsf
-1 dt=0.1 s is above ... s, up to which steps of this mesh are surely stable: element
+1 dt=0.1 s is above ... s, up to which steps on this mesh are certainly stable: element
 {back} on=model < data.rsf > out.rsf
 1 on=model: the model is not on a grid
 ";
@@ -346,7 +346,7 @@ fn meshes_and_runs_on_them_are_told_with_their_numbers() {
     let said = desk.ran(&format!("{run} sponge=150 freq=10 > out.rsf")).err;
     let frequency = between(&said, "wavelength of P at ", " Hz");
     let share = between(&said, "sponge=150 m is ", " of the wavelength");
-    let enough = between(&said, "; give ", " m or more, or none");
+    let enough = between(&said, "; give ", " m or more, or no sponge");
     let wavelength = 3000.0 / frequency;
     assert!((share - 150.0 / wavelength).abs() < 0.0051, "{said}");
     assert!((1.0 - 1e-4..1.01).contains(&(enough / wavelength)), "{said}");

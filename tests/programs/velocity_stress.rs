@@ -449,7 +449,7 @@ fn bad_input_is_refused_in_a_sentence() {
         ("den=small.rsf", &["n1=3", "one grid"]),
         ("den=zero.rsf", &["density is 0", "z=0"]),
         ("vs=fast.rsf", &["vs is 3100", "to vp"]),
-        ("qp=30", &["qp= and qs= go together"]),
+        ("qp=30", &["qp= and qs= belong together"]),
         ("qp=30 qs=-1", &["qs=", "-1"]),
         ("qp=30 qs=0.5", &["qs= has the quality factor 0.5", "1 or more"]),
         ("qp=30 qs=20 qband=5", &["qband=", "two"]),

@@ -111,7 +111,7 @@ fn a_plane_wave_meets_a_fluid() {
 }
 
 /// The largest motion of rock below water in several spans of steps after a push, with a step that is a fraction of the
-/// surely stable one.
+/// certainly stable one.
 fn motion<const D: usize>(water: [f64; 2], rock: [f64; 3], share: f64) -> Vec<f64> {
     let counts = std::array::from_fn(|c| if c + 1 == D { 5 } else { 3 });
     let bent =

@@ -60,7 +60,7 @@ fn speeds_that_no_solid_has() {
         refused(
             &format!("vp=2 vs=3 ro=2 sym={law} n1=3 n2=3"),
             None,
-            &["vs = 3 is not below vp = 2", "are they exchanged"],
+            &["vs = 3 must be below vp = 2", "whether they are exchanged"],
         );
     }
 }
@@ -101,7 +101,7 @@ fn words_that_contradict_the_files() {
     refused(
         "vp=vp-2d.rsf vs=1 ro=2 n1=5",
         None,
-        &["n1=5 is given, but vp=vp-2d.rsf gives the grid and has n1=12: leave n1= out"],
+        &["n1=5 is given, but vp=vp-2d.rsf gives the grid and has n1=12: leave out n1="],
     );
     refused(
         "vp=vp-2d.rsf vs=1 ro=2 d2=3.5",
@@ -111,7 +111,7 @@ fn words_that_contradict_the_files() {
     refused(
         "vp=2 vs=1 ro=2 n1=3 n2=3 d1=0",
         None,
-        &["d1=0 in n1=, n2=, n3=: the distance of nodes must be a number other than 0"],
+        &["d1=0 in n1=, n2=, n3=: the distance between nodes must be a number other than 0"],
     );
     refused(
         "vp=2 vs=1 ro=2 n1=3 n2=3 eps=0.1 epsilon=0.2",
@@ -196,7 +196,7 @@ fn anisotropy_in_percent_is_warned_of() {
     ] {
         let outcome = run(&format!("vp=2 vs=1 ro=2 {word} {GRID}"), None);
         assert_eq!(
-            outcome.stderr.contains("is it in percent?"),
+            outcome.stderr.contains("check that it is not in percent"),
             told,
             "{word}: {}",
             outcome.stderr

@@ -260,14 +260,14 @@ fn gpus_are_taken_by_their_numbers() {
         (
             2,
             place(0, 4),
-            "4 ranks of this host ask for ngpu=2 GPUs each, but there are 6 (0, 1, 2, 3, 4, 5)",
+            "4 ranks of this host request ngpu=2 GPUs each, but there are 6 (0, 1, 2, 3, 4, 5)",
         ),
         (
             7,
             place(0, 1),
-            "ngpu=7 GPUs are asked for, but there are 6 (0, 1, 2, 3, 4, 5); use ngpu=6 or less",
+            "ngpu=7 GPUs are requested, but there are 6 (0, 1, 2, 3, 4, 5); use ngpu=6 or less",
         ),
-        (7, place(0, 2), "ngpu=7 GPUs are asked for, but there are 6"),
+        (7, place(0, 2), "ngpu=7 GPUs are requested, but there are 6"),
     ] {
         let said = of(count, at).unwrap_err();
         assert!(said.starts_with(wanted), "{said}");
