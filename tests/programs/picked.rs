@@ -97,7 +97,7 @@ fn a_lone_shot_may_be_filmed_and_saved() {
     let other = line.replace("shots=2", "shots=3");
     let run = desk.sh(&format!("{other} resume=s out=d.bin wfl=w.rsf > data.rsf"));
     assert!(
-        run.code == 1 && run.err.contains("shots= is 2 there and 3 here"),
+        run.code == 1 && run.err.contains("shots= is 2 in the state and 3 here"),
         "{run:?}"
     );
 }

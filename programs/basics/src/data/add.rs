@@ -11,9 +11,9 @@ pub static SPEC: Program = Program {
     about: "Add, multiply or divide datasets.",
     usage: "[< first.rsf] second.rsf third.rsf ... scale=1,-1 mode=add > out.rsf",
     comments: "Each dataset is changed first, in this order: absolute value (abs=), number added (add=), logarithm \
-(log=), square root (sqrt=), factor (scale=), exponential (exp=). Then the datasets are added or multiplied, or the \
-first is divided by the others; where a divisor is zero the number stays as it is. The lists hold one value for each \
-dataset; the last value of a shorter list also applies to the datasets that follow.\n\n\
+(log=), square root (sqrt=), factor (scale=), exponential (exp=). Then the datasets are added or multiplied, or \
+the first is divided by the others; where a divisor is zero the number is not changed. The lists hold one value \
+for each dataset; the last value of a shorter list also applies to the datasets that follow.\n\n\
 All datasets must have the same shape and the same type: float, complex or int.",
     example: "sfadd gpu.rsf cpu.rsf scale=1,-1 > difference.rsf",
     params: &PARAMS,
@@ -32,7 +32,7 @@ pub static DIV: Program = Program {
     name: "sfdiv",
     about: "Divide a dataset by others.",
     usage: "[< first.rsf] second.rsf third.rsf ... scale= > out.rsf",
-    comments: "This is sfadd with mode=divide: where a divisor is zero the number stays as it is. The other parameters \
+    comments: "This is sfadd with mode=divide: where a divisor is zero the number is not changed. The other parameters \
 change each dataset before the division.",
     example: "sfdiv < vp.rsf vs.rsf > ratio.rsf",
     params: ALONE,
@@ -51,7 +51,7 @@ static PARAMS: [Param; 8] = [
         .doc("add, product (or multiply), divide; the first letter is enough"),
 ];
 
-/// Parameters of the programs whose name says the mode.
+/// The parameters of the programs whose names give the mode.
 const ALONE: &[Param] = &[
     WORDS, CHANGES[0], CHANGES[1], CHANGES[2], CHANGES[3], CHANGES[4], CHANGES[5],
 ];
@@ -107,7 +107,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         Some(b'a') => Mode::Add,
         Some(b'p' | b'm') => Mode::Multiply,
         Some(b'd') => Mode::Divide,
-        _ => bail!("mode= is one of add, product, multiply and divide"),
+        _ => bail!("mode= must be add, product, multiply or divide"),
     };
     all(job, mode)
 }

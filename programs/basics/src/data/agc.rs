@@ -11,8 +11,8 @@ pub static SPEC: Program = Program {
     about: "Automatic gain control: divide by the smoothed absolute value.",
     usage: "< in.rsf rect1=125 rect2=1 repeat=1 > out.rsf",
     comments: "The absolute values are smoothed with a triangle along each axis, as in sfsmooth, and the data are \
-divided by the result; where it is 0 the data stay as they are. A block of the axes up to the last smoothed one is held \
-in memory.",
+divided by the result; where it is 0 the data are not changed. A block of the axes up to the last smoothed one is \
+held in memory.",
     example: "sfagc < shot.rsf rect1=250 > balanced.rsf",
     params: &PARAMS,
 };
@@ -25,7 +25,7 @@ static PARAMS: [Param; 2] = [
     Param::int("repeat")
         .default("1")
         .range(">= 1", Some(1.0), None)
-        .doc("how often each axis is smoothed"),
+        .doc("number of times that each axis is smoothed"),
 ];
 
 pub fn run(job: &mut Job) -> Result<()> {

@@ -9,9 +9,9 @@ pub static SPEC: Program = Program {
     name: "sfattr",
     about: "Print statistics of a dataset: mean, norm, extremes and others.",
     usage: "< in.rsf want=all lval=2",
-    comments: "rms is the root of the mean square. norm is the lval-th root of the sum of |value|^lval, or with lval=0 \
-the number of values that are not 0. var is the variance with n-1 in the denominator, std its square root. For complex \
-numbers these use the absolute value. The positions of the extremes are counted from 1.",
+    comments: "rms is the root mean square. norm is the lval-th root of the sum of |value|^lval, or with lval=0 the \
+number of values that are not 0. var is the variance with n-1 in the denominator, and std is its square root. \
+For complex numbers these use the absolute value. The positions of the extremes are counted from 1.",
     example: "sfattr < in.rsf\nsfattr < in.rsf want=max",
     params: &PARAMS,
 };
@@ -44,7 +44,7 @@ struct Totals {
     squares: f64,
     powers: f64,
     zeros: u64,
-    /// Number of NaN values, which the extremes ignore.
+    /// The number of NaN values, which the extremes ignore.
     nan: u64,
     /// The element with the largest real part and, for complex data, the one with the largest imaginary part.
     largest: Vec<Extreme>,
@@ -58,7 +58,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let totals = gather(&mut input, lval)?;
     if totals.nan > 0 {
         job.warn(&format!(
-            "{} of {} samples {} NaN: the extremes are those of the others, and sums and means are NaN",
+            "{} of {} samples {} NaN: the extremes are those of the other samples, and sums and means are NaN",
             totals.nan,
             cube::count(&axes),
             if totals.nan == 1 { "is" } else { "are" }

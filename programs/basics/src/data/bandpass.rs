@@ -10,7 +10,7 @@ use super::{cube, lines};
 /// The largest number of poles.
 const MOST_POLES: i64 = 1000;
 
-/// A cut-off closer than this to 0 or to the Nyquist frequency (0.5) leaves its filter out.
+/// A filter is left out if its cut-off is closer than this to 0 or to the Nyquist frequency (0.5).
 const NOTHING: f64 = 1e-4;
 
 pub static SPEC: Program = Program {
@@ -31,10 +31,10 @@ static PARAMS: [Param; 6] = [
     Param::float("flo")
         .default("0")
         .range(">= 0", Some(0.0), None)
-        .doc("low cut-off, in Hz where the unit of d1 is s"),
+        .doc("low cut-off, in Hz if the unit of d1 is s"),
     Param::float("fhi")
         .default_text("Nyquist")
-        .doc("high cut-off, in Hz where the unit of d1 is s"),
+        .doc("high cut-off, in Hz if the unit of d1 is s"),
     Param::bool("phase")
         .default("n")
         .doc("y: minimum phase; n: zero phase"),
@@ -87,7 +87,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let high = high.unwrap_or(nyquist);
     ensure!(
         low <= high,
-        "flo={low} is above fhi={high}: nothing lies between them"
+        "flo={low} is above fhi={high}: no frequency lies between them"
     );
     let minimum = job.flag("phase")?;
     let [nplo, nphi] = [poles(job, "nplo", minimum)?, poles(job, "nphi", minimum)?];

@@ -208,7 +208,7 @@ impl Rules {
         (sum / count as f64) as f32
     }
 
-    /// The gain of a panel, with its own mean as the bias if `mean=y`.
+    /// The gain of a panel, whose mean is the bias if `mean=y`.
     fn of_its_own(&self, values: &[f32]) -> Gain {
         let bias = if self.mean {
             self.mean_of(values)

@@ -11,10 +11,11 @@ pub static SPEC: Program = Program {
     name: "sfcat",
     about: "Join datasets along an axis.",
     usage: "[< first.rsf] second.rsf third.rsf ... axis=3 > out.rsf",
-    comments: "All datasets must have the same type and the same lengths of every axis except axis=; other origins and samplings are reported, \
-and those of the first dataset are used. The dataset on standard input, \
-if there is one, comes first. The header is that of the first dataset, even if order= puts another dataset before it. Names of stations (stations= in \
-the header) are joined as the receivers are, if all datasets have them; otherwise they are left out, with a warning.",
+    comments: "All datasets must have the same type and the same lengths of every axis except axis=; different origins \
+and samplings are reported, and those of the first dataset are used. The dataset on standard input, if there is \
+one, comes first. The header is that of the first dataset, even if order= puts another dataset before it. Names of \
+stations (stations= in the header) are joined like the receivers if all datasets have them; otherwise they are \
+left out, with a warning.",
     example: "sfcat axis=2 vx.rsf vz.rsf > both.rsf",
     params: &PARAMS,
 };
@@ -39,7 +40,7 @@ static PARAMS: [Param; 7] = [
     Param::int("axis")
         .default("3")
         .range("0 to 9", Some(0.0), Some(9.0))
-        .doc("axis along which they are joined; 0: the last axis with more than one sample"),
+        .doc("axis along which the datasets are joined; 0: the last axis with more than one sample"),
     Param::ints("order")
         .default_text("0,1,2,...")
         .range(">= 0", Some(0.0), None)
@@ -62,7 +63,7 @@ static PARAMS: [Param; 7] = [
 /// The key in headers with the names of receivers.
 const STATIONS: &str = "stations";
 
-/// A dataset that is to be joined.
+/// A dataset that will be joined.
 struct Part {
     source: Source,
     /// Its length on the joined axis.
@@ -153,12 +154,15 @@ fn arrange(job: &Job, sources: &mut Vec<Part>) -> Result<()> {
     Ok(())
 }
 
-/// Warns if a dataset has another sampling on the joined axis than the first, unless d= gives that of the result.
+/// Warns if the sampling of a dataset on the joined axis differs from that of the first, unless d= gives that
+/// of the result.
 fn tell_sampling(job: &Job, axis: usize, first: &Input, other: &Input) -> Result<()> {
     let (a, b) = (first.axis(axis), other.axis(axis));
     if job.float_opt("d")?.is_none() && b.n > 1 && (a.d - b.d).abs() > 1e-3 * a.d.abs() {
         job.warn(&format!(
-            "d{axis}={} in {} and d{axis}={} in {}: the joined axis has the first sampling throughout, so coordinates of the second dataset are wrong (sfremap1 resamples axis 1, d= gives the sampling of the result)",
+            "d{axis}={} in {} and d{axis}={} in {}: the joined axis has the first sampling throughout, so \
+            the coordinates of the second dataset are wrong (sfremap1 resamples axis 1, and d= gives the \
+            sampling of the result)",
             a.d,
             first.name(),
             b.d,
@@ -173,9 +177,9 @@ fn is_of_receivers(axis: &Axis) -> bool {
     axis.label.as_deref() == Some("r")
 }
 
-/// What the key of names of stations becomes, if it changes: along the axis of receivers the names of all datasets,
-/// where each has as many as receivers and no gap lies between them; along other axes all datasets must have the same
-/// names. Otherwise it becomes empty, with a warning.
+/// The new value of the key with the names of stations, if it changes. Along the axis of receivers these are
+/// the names of all datasets, if each has one for every receiver and there are no gaps between the datasets;
+/// along other axes all datasets must have the same names. Otherwise the key becomes empty, with a warning.
 fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
     let given = |part: &Part| part.stations.clone().filter(|names| !names.is_empty());
     let all: Vec<Option<String>> = parts.iter().map(given).collect();
@@ -191,7 +195,7 @@ fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
         return match same {
             true => None,
             false => told(
-                "the datasets have receivers of other names, and the joined axis is not that of receivers",
+                "the datasets have receivers with different names, and the joined axis is not that of receivers",
             ),
         };
     }
@@ -216,8 +220,8 @@ fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
         true => pair[1].0.o < pair[0].0.o,
         false => pair[1].0.o > pair[0].0.o,
     };
-    // Datasets that all begin at the same coordinate are not parts of one axis, and neither are those in reverse order
-    // throughout.
+    // Datasets that all begin at the same coordinate are not parts of one axis, and neither are datasets that
+    // are all in reverse order.
     let pairs = || places.windows(2).filter(|pair| pair[1].0.o != pair[0].0.o);
     if let Some(pair) = pairs().find(backward)
         && (pairs().any(|pair| !backward(&pair)) || first.0.o == last.0.o)

@@ -9,8 +9,8 @@ pub static SPEC: Program = Program {
     name: "sfcausint",
     about: "Causal integration along axis 1: running sums.",
     usage: "< in.rsf adj=n > out.rsf",
-    comments: "Each sample becomes the sum of itself and all samples before it, or with adj=y all samples after it. The \
-sum does not include the sampling interval: multiply by d1 to get an integral.\n\n\
+    comments: "Each sample becomes the sum of itself and all samples before it or, with adj=y, all samples after it. \
+The sum does not include the sampling interval: multiply by d1 to get an integral.\n\n\
 Differs from Madagascar: sums are computed in double precision.",
     example: "sfcausint < velocity.rsf | sfscale dscale=0.004 > displacement.rsf",
     params: &PARAMS,

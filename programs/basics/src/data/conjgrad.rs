@@ -11,21 +11,21 @@ pub static SPEC: Program = Program {
     about: "Least-squares inversion of a linear operator by conjugate gradients.",
     usage: "PROGRAM < data.rsf mod=model.rsf niter=10 key=value ... > model.rsf",
     comments: "Finds the model m that minimises the sum of the squares of L m - d, where d is standard input and L is \
-the operator PROGRAM. Each of the niter= iterations runs PROGRAM once and its adjoint once. mwt= is a weight of the \
-model: m = mod0 + mwt p, and the search is for p. Where known= is not 0, the model keeps the value of mod0=, or zero. Each \
-iteration prints the squared length of the gradient.\n\n\
+the operator PROGRAM. Each of the niter= iterations runs PROGRAM and its adjoint once. mwt= is a weight of the \
+model: m = mod0 + mwt p, and the iterations determine p. Where known= is not 0, the model keeps the value of mod0=, \
+or zero. Each iteration prints the squared length of the gradient.\n\n\
 PROGRAM is the name or path of the operator, and the parameters after it are passed on. It is started with adj=n (model \
-in, data out) and with adj=y (data in, model out), reads standard input and writes standard output. Four datasets of the \
-size of the model and three of the size of the data are held in memory.\n\n\
-Differs from Madagascar: mod=, mwt=, known=, mod0= (or x0=) and niter= are not passed on to PROGRAM; a program that fails is an \
-error; dot products are computed in double precision; with mwt= and mod0= the model is mod0 + mwt p, and not mwt (mod0 + p), \
-whose data would not be those that were fitted; a gradient of zero ends the search.",
+in, data out) and with adj=y (data in, model out), and must read standard input and write standard output. Four datasets \
+of the size of the model and three of the size of the data are held in memory.\n\n\
+Differs from Madagascar: mod=, mwt=, known=, mod0= (or x0=) and niter= are not passed on to PROGRAM; a program that \
+fails is an error; dot products are computed in double precision; with mwt= and mod0= the model is mod0 + mwt p, and not \
+mwt (mod0 + p), whose data would not be those that were fitted; a gradient of zero ends the iterations.",
     example: "sfspike n1=100 k1=40 > m.rsf\nsfcausint < m.rsf > d.rsf\nsfconjgrad sfcausint < d.rsf mod=m.rsf niter=20 > found.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 7] = [
-    Param::words("PROGRAM").doc("the operator and its arguments without ="),
+    Param::words("PROGRAM").doc("the operator, and its arguments without ="),
     Param::keys("key").doc("parameters of the operator"),
     Param::input("mod")
         .default_text("mod0")
@@ -65,8 +65,8 @@ impl Problem<'_> {
         self.apply(false, model)
     }
 
-    /// The gradient of half the squared residual with respect to `p`: the weight times L' r, and 0 where the model is
-    /// known.
+    /// The gradient of half of the squared residual with respect to `p`: the weight times L' r, and 0 where
+    /// the model is known.
     fn gradient(&mut self, residual: &[f32]) -> Result<Vec<f32>> {
         let mut gradient = self.apply(true, residual)?;
         self.weigh(&mut gradient);
@@ -94,14 +94,14 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
 
-/// Replaces b by a + factor b.
+/// Replaces b with a + factor b.
 fn add_to(b: &mut [f32], factor: f64, a: &[f32]) {
     for (b, a) in b.iter_mut().zip(a) {
         *b = (f64::from(*a) + factor * f64::from(*b)) as f32;
     }
 }
 
-/// Replaces b by b + factor a.
+/// Replaces b with b + factor a.
 fn add(b: &mut [f32], factor: f64, a: &[f32]) {
     for (b, a) in b.iter_mut().zip(a) {
         *b = (f64::from(*b) + factor * f64::from(*a)) as f32;
@@ -161,7 +161,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The iterations (Hestenes & Stiefel 1952, for the normal equations): what is found of `p`.
+/// Runs the iterations (Hestenes & Stiefel 1952, for the normal equations) and returns the `p` that they
+/// find.
 fn descend(problem: &mut Problem<'_>, mut residual: Vec<f32>, iterations: i64) -> Result<Vec<f32>> {
     let mut found = cube::room::<f32>(usize::try_from(problem.model.len())?)?;
     let (mut direction, mut image) = (Vec::new(), Vec::new());
@@ -193,7 +194,7 @@ fn descend(problem: &mut Problem<'_>, mut residual: Vec<f32>, iterations: i64) -
         if size == 0.0 {
             problem
                 .job
-                .say("the operator makes zeros of the gradient: nothing is left to do");
+                .say("the operator maps the gradient to zero: nothing is left to do");
             break;
         }
         add(&mut found, -length / size, &direction);

@@ -13,10 +13,11 @@ pub static SPEC: Program = Program {
     name: "sfcosft",
     about: "Cosine transform along any axes.",
     usage: "< in.rsf sign1=1 sign2=1 > out.rsf",
-    comments: "sign#=1 transforms axis #: X(k) = x(0) + (-1)^k x(N) + 2 sum of x(j) cos(pi j k/N) over 0 < j < N, where N is n#-1, padded with zeros to \
-the next length with the factors 2, 3 and 5 only. The axis keeps its length, begins at 0 and has the sampling 1/(2 N d#); the header keeps its origin as u# and its \
-label as cosft_label#. sign#=-1 is the inverse transform, which divides by 2 N. Both together return the input if n#-1 is such a product; otherwise the \
-highest wavenumbers are cut off (sfpad makes an axis longer).\n\n\
+    comments: "sign#=1 transforms axis #: X(k) = x(0) + (-1)^k x(N) + 2 sum of x(j) cos(pi j k/N) over 0 < j < N, where \
+N is n#-1, padded with zeros to the next length with the factors 2, 3 and 5 only. The axis keeps its length, begins \
+at 0 and has the sampling 1/(2 N d#); the header keeps its origin as u# and its label as cosft_label#. sign#=-1 is \
+the inverse transform, which divides by 2 N. Both together return the input if n#-1 has only these factors; \
+otherwise the highest wavenumbers are cut off (sfpad makes an axis longer).\n\n\
 A block of the axes up to the last transformed one is held in memory.\n\n\
 Differs from Madagascar: sums are computed in double precision, and an axis of one sample or with d#=0 is an error.",
     example: "sfcosft < data.rsf sign1=1 sign2=1 | sfcosft sign1=-1 sign2=-1 > same.rsf",
@@ -26,12 +27,12 @@ Differs from Madagascar: sums are computed in double precision, and an axis of o
 static PARAMS: [Param; 1] = [Param::int("sign#")
     .default_text("0")
     .range("-1 to 1", Some(-1.0), Some(1.0))
-    .doc("1: transform axis #; -1: transform it back; 0: leave it")];
+    .doc("1: transform axis #; -1: transform it back; 0: leave it unchanged")];
 
 /// The transform of one axis.
 struct Cosine {
     n: usize,
-    /// Elements between two neighbours on the axis.
+    /// The number of elements from one sample of the axis to the next.
     stride: usize,
     /// The transform of the line and its mirror image.
     plan: Arc<dyn RealToComplex<f64>>,
@@ -115,7 +116,7 @@ fn transformed(
 }
 
 impl Cosine {
-    /// Transforms whole groups of the axes up to this one.
+    /// Transforms whole blocks of the axes up to this one.
     fn apply(&self, values: &mut [f32]) -> Result<()> {
         // The Fourier transform of a real even sequence is real and even, and is its own inverse except for a factor.
         values.par_chunks_mut(self.n * self.stride).try_for_each(|slab| {

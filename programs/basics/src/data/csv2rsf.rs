@@ -1,4 +1,4 @@
-//! `sfcsv2rsf`: conversion of a table of numbers in a text to a dataset.
+//! `sfcsv2rsf`: conversion of a table of numbers in text form to a dataset.
 
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Axis, Job, Kind, Param, Program};
@@ -7,13 +7,14 @@ use super::rounding::Rounding;
 
 pub static SPEC: Program = Program {
     name: "sfcsv2rsf",
-    about: "Read a table of numbers from a text: each line of the text becomes a column (axis 1).",
+    about: "Read a table of numbers from text: each line becomes a column (axis 1).",
     usage: "< points.txt label2=receiver > rec.rsf",
-    comments: "Numbers are separated by commas, semicolons, tabs or blanks; which of them is found from the table, or \
-given by delimiter=. Empty lines and everything after # are ignored. A text with two columns (x and z) or three (x, y \
-and z) gives the points that sou= and rec= of the modelling programs read. Lines of different lengths are an error \
-unless trunc= is given. The output holds numbers of four bytes: a warning says where this rounds a coordinate (columns x, z or x, y, z) by more than 0.01 or by \
-more than a thousandth of the distance between points, as happens with UTM coordinates.\n\n\
+    comments: "Numbers are separated by commas, semicolons, tabs or blanks; the separator is detected in the table, or \
+given by delimiter=. Empty lines and everything after # are ignored. A table with two columns (x and z) or three \
+(x, y and z) gives the points that sou= and rec= of the modelling programs read. Lines of different lengths are an \
+error unless trunc= is given. The output holds numbers of four bytes: a warning reports where this rounds a \
+coordinate (columns x, z or x, y, z) by more than 0.01 or by more than a thousandth of the distance between \
+points, as happens with UTM coordinates.\n\n\
 Differs from Madagascar: the delimiter is found automatically, # begins a comment, lines of different lengths are not \
 filled with zeros unless trunc=n is given, and a line that holds no number is reported with its line number.",
     example: "sfcsv2rsf < receivers.txt > rec.rsf",
@@ -51,7 +52,7 @@ static PARAMS: [Param; 13] = [
 pub fn run(job: &mut Job) -> Result<()> {
     let text = job.stdin_bytes()?;
     let text = std::str::from_utf8(&text)
-        .context("standard input is not a text in UTF-8: a table of numbers was expected")?;
+        .context("standard input is not UTF-8 text: a table of numbers was expected")?;
     let delimiter = job.text("delimiter")?.filter(|text| !text.is_empty());
     let mut rows = rows(text, delimiter.as_deref(), job.flag("header")?)?;
     let columns = level(&mut rows, job.flag_opt("trunc")?)?;
@@ -103,7 +104,7 @@ fn warn_of_rounding(job: &Job, rows: &[Row], columns: usize) {
     rounding.warn(job);
 }
 
-/// A line's number in the text, counted from 1, and its numbers.
+/// The number of a line in the text, counted from 1, and the numbers that it holds.
 type Row = (usize, Vec<f64>);
 
 /// The lines that hold numbers.
@@ -144,7 +145,8 @@ fn numbers(line: &str, delimiter: Option<&str>) -> Result<Vec<f64>> {
     let number = |word: &str| {
         let word = word.trim().trim_matches('"');
         word.parse::<f64>().ok().with_context(|| match word.contains(';') {
-            true => format!("`{word}` is not a number: the comma separates numbers here; write decimal fractions with a point"),
+            true => format!("`{word}` is not a number: in this table commas separate numbers; write decimal \
+            fractions with a point"),
             false => format!("`{word}` is not a number; header=y skips the first line, and # begins a comment"),
         })
     };
@@ -162,8 +164,8 @@ fn level(rows: &mut [Row], cut: Option<bool>) -> Result<usize> {
             let first = rows[0].1.len();
             if let Some((number, row)) = rows.iter().find(|(_, row)| row.len() != first) {
                 bail!(
-                    "line {number} of the table holds {} numbers, but the first line holds {first}; trunc=y cuts lines to the shortest, trunc=n fills \
-them with zeros",
+                    "line {number} of the table holds {} numbers, but the first line holds {first}; trunc=y cuts all \
+lines to the length of the shortest, and trunc=n fills them with zeros",
                     row.len()
                 );
             }

@@ -5,11 +5,11 @@ use std::io::{BufWriter, ErrorKind, Stdout, Write, stdout};
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, Kind, MAX_AXES, Output};
 
-/// Number of elements that are read or written at a time.
+/// The number of elements that are read or written at a time.
 pub const PIECE: usize = 1 << 18;
 
-/// Calls a function that is generic over the element type with the type of the data: `by_kind!(kind, copy(input,
-/// output))`.
+/// Calls a function that is generic over the element type, with the type of the data: `by_kind!(kind,
+/// copy(input, output))`.
 macro_rules! by_kind {
     ($kind:expr, $run:ident($($argument:expr),* $(,)?)) => {
         match $kind {
@@ -41,7 +41,7 @@ pub fn shape(input: &Input) -> Result<Vec<Axis>> {
     Ok((1..=rank).map(|i| input.axis(i)).collect())
 }
 
-/// Number of consecutive axes, from axis 1, whose lengths the header gives; at least 1.
+/// The number of consecutive axes, from axis 1 on, whose lengths the header gives; at least 1.
 pub fn present(input: &Input) -> usize {
     let present = (1..=MAX_AXES).take_while(|i| input.header().raw(&format!("n{i}")).is_some());
     present.count().max(1)
@@ -81,7 +81,8 @@ pub fn across_time(axes: &[Axis]) -> Option<String> {
         _ => format!("sftransp plane=1{time}"),
     };
     Some(format!(
-        "axis 1 of the data is {}, and time is axis {time}: traces run along axis 1. This turns them: {way}",
+        "axis 1 of the data is {}, and time is axis {time}, but traces must run along axis 1. This \
+        transposes the data: {way}",
         first
             .label
             .as_deref()
@@ -95,7 +96,8 @@ pub fn of_planes(input: &Input) -> String {
     match planes {
         0 | 1 => String::new(),
         _ => format!(
-            " in what is drawn; the file has {planes} planes, and frame= selects others (axis= of sfmovie is the axis along which it goes)"
+            " in the plane that is drawn; the file has {planes} planes, and frame= selects another (sfmovie \
+            shows all planes along axis=)"
         ),
     }
 }
@@ -114,7 +116,8 @@ pub fn tell_milliseconds(job: &Job, input: &Input, other: &str) {
     let unit = axis.unit.as_deref().unwrap_or_default().trim();
     if ["ms", "msec", "millisecond", "milliseconds"].contains(&unit.to_lowercase().as_str()) {
         job.warn(&format!(
-            "unit1={unit}: times are not converted before they are combined with {other}, and metres and metres per second need seconds: sfput o1={} d1={} unit1=s corrects the header",
+            "unit1={unit}: times are not converted before they are combined with {other}, so metres and \
+            metres per second require seconds: sfput o1={} d1={} unit1=s corrects the header",
             axis.o / 1000.0,
             axis.d / 1000.0
         ));
@@ -129,7 +132,7 @@ pub fn count(axes: &[Axis]) -> usize {
 /// A vector of zeros.
 ///
 /// # Errors
-/// The memory does not suffice, for instance because of a wrong header or a mistyped parameter.
+/// There is not enough memory, for instance because of a wrong header or a mistyped parameter.
 pub fn room<T: Element>(elements: usize) -> Result<Vec<T>> {
     let mut values = reserved(elements)?;
     values.resize(elements, T::zeroed());
@@ -139,7 +142,7 @@ pub fn room<T: Element>(elements: usize) -> Result<Vec<T>> {
 /// Checks that memory could hold `elements` elements, and releases it.
 ///
 /// # Errors
-/// The memory does not suffice.
+/// There is not enough memory.
 pub fn ensure_room<T: Element>(elements: usize) -> Result<()> {
     reserved::<T>(elements).map(drop)
 }
@@ -217,7 +220,8 @@ pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) -
     Ok(())
 }
 
-/// Warns of numbered parameters of axes after the `last` one, unless their values are `idle` there.
+/// Warns of numbered parameters of axes after the `last` one, unless their values are `idle`, which has no
+/// effect in any case.
 pub fn tell_beyond(
     job: &Job,
     last: usize,
@@ -263,7 +267,7 @@ pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> 
     let (kind, found) = (first.format().kind, other.format().kind);
     ensure!(
         kind == found,
-        "{} holds {} data and {} holds {} data: all datasets must have one type (sfdd converts)",
+        "{} holds {} data and {} holds {} data: all datasets must have the same type (sfdd converts)",
         first.name(),
         kind.word(),
         other.name(),
@@ -302,7 +306,7 @@ pub fn expect(input: &Input, kind: Kind) -> Result<()> {
     let found = input.format().kind;
     ensure!(
         found == kind,
-        "{} holds {} data, {} data are needed ({})",
+        "{} holds {} data, but {} data are needed ({})",
         input.name(),
         found.word(),
         kind.word(),
@@ -363,7 +367,7 @@ impl Printer {
         self.bytes(format!("{text}\n").as_bytes())
     }
 
-    /// Writes text as it is.
+    /// Writes text unchanged.
     pub fn bytes(&mut self, text: &[u8]) -> Result<()> {
         let done = if self.open {
             self.sink.write_all(text)

@@ -12,10 +12,10 @@ pub static SPEC: Program = Program {
     about: "Set a window of a dataset to zero.",
     usage: "< in.rsf n1= f1= j1= min2= max2= > out.rsf",
     comments: "The window is the one that sfwindow extracts with the same parameters. On every axis it begins at sample \
-f# (counted from 0; a negative number counts from the end) or at the sample nearest to min#, takes every j#-th sample, \
-and ends after n# samples or at the sample nearest to max#. An axis without parameters is inside the window over its \
-whole length. The data may have any type.\n\n\
-Differs from Madagascar: a window that reaches beyond the data is an error.",
+f# (counted from 0; a negative number counts from the end) or at the sample nearest to min#, takes every j#-th \
+sample, and ends after n# samples or at the sample nearest to max#. An axis without parameters is inside the window \
+over its whole length. The data may have any type.\n\n\
+Differs from Madagascar: a window that extends beyond the data is an error.",
     example: "sfcut < shot.rsf max1=0.5 n2=20 > muted.rsf",
     params: &PARAMS,
 };
@@ -37,10 +37,10 @@ static PARAMS: [Param; 7] = [
         .doc("distance of the samples that are set to zero on axis #, instead of j#"),
     Param::float("min#")
         .default_text("o#")
-        .doc("where the window begins on axis #, instead of f#"),
+        .doc("coordinate at which the window begins on axis #, instead of f#"),
     Param::float("max#")
         .default_text("the end")
-        .doc("where the window ends on axis #, instead of n#"),
+        .doc("coordinate at which the window ends on axis #, instead of n#"),
     Param::bool("verb")
         .default("n")
         .doc("y: print the window of every axis that is cut"),
@@ -51,7 +51,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let cuts = window::cuts(job, &input)?;
     if cuts.iter().all(Cut::is_whole) {
         job.warn(
-            "the window is the whole dataset, and all of it becomes zero: n#, f#, min# or max# say less",
+            "the window is the whole dataset, all of which becomes zero: n#, f#, min# or max# select a part",
         );
     }
     if job.flag("verb")? {

@@ -30,7 +30,7 @@ static PARAMS: [Param; 7] = [
     Param::int("line")
         .default("8")
         .range(">= 1", Some(1.0), None)
-        .doc("numbers on a line of text"),
+        .doc("number of numbers on a line of text"),
     Param::string("format")
         .default_text("%g or %d")
         .doc("format of a number in text, as in C's printf: one conversion, or two for complex numbers"),
@@ -163,7 +163,8 @@ impl Sink {
 
 /// A number that can be written as text.
 trait Shown: Element {
-    /// Appends the number, formatted by the pattern or, without one, in its default form and followed by a blank.
+    /// Appends the number, formatted by the pattern or, without one, in its default form with a blank after
+    /// it.
     fn show(self, pattern: Option<&Pattern>, text: &mut Vec<u8>) -> Result<()>;
 }
 
@@ -215,8 +216,8 @@ fn from_ibm(input: &mut Input, sink: &mut Sink) -> Result<()> {
     Ok(())
 }
 
-/// The value of an IBM float: a sign bit, seven bits of an exponent to the base 16 and a fraction of 24 bits. Values
-/// that are too large become the largest float, values that are too small become zero.
+/// The value of an IBM float: a sign bit, seven bits of an exponent to the base 16 and a fraction of 24 bits.
+/// Values that are too large become the largest float, and values that are too small become zero.
 fn ibm(bits: u32) -> f32 {
     let exponent = (bits >> 24 & 0x7f) as i32 - 64;
     let size = f64::from(bits & 0xff_ffff) * 16f64.powi(exponent - 6);
@@ -232,7 +233,7 @@ fn ibm(bits: u32) -> f32 {
 fn convert(input: &mut Input, sink: &mut Sink) -> Result<Lost> {
     let (mut numbers, mut lost) = (Vec::new(), Lost::default());
     while input.remaining() > 0 {
-        // PIECE is even, so pairs stay together.
+        // `PIECE` is even, so pairs stay together.
         let now = (PIECE as u64).min(input.remaining()) as usize;
         cube::read_as_f64(input, now, &mut numbers)?;
         if let Some(range) = range(sink.kind) {

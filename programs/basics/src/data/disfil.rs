@@ -22,7 +22,7 @@ static PARAMS: [Param; 5] = [
     Param::int("col")
         .default_text("10, 5 for reals, 3 for complex numbers")
         .range(">= 1", Some(1.0), None)
-        .doc("numbers on a line"),
+        .doc("number of numbers on a line"),
     Param::string("format")
         .default_text("%4d , %13.4g or %10.4g,%10.4gi")
         .doc("format of a number, as in C's printf"),

@@ -17,7 +17,7 @@ pub static SPEC: Program = Program {
 prints the dot product of L m with d, that of L'd with m, and their difference as a fraction of the first. For an \
 operator L and its exact adjoint L' both products are equal except for rounding.\n\n\
 PROGRAM is the name or path of the operator, and the parameters after it are passed on. It is started with adj=n (model \
-in, data out) and with adj=y (data in, model out), reads standard input and writes standard output.\n\n\
+in, data out) and with adj=y (data in, model out), and must read standard input and write standard output.\n\n\
 Differs from Madagascar: mod=, dat=, seed= and tol= are not passed on to PROGRAM; a program that fails is an error; \
 seed=, tol= and the third line are new.",
     example: "sfspike n1=100 > d.rsf\nsfdottest sfcausint mod=d.rsf dat=d.rsf",
@@ -25,7 +25,7 @@ seed=, tol= and the third line are new.",
 };
 
 static PARAMS: [Param; 6] = [
-    Param::words("PROGRAM").doc("the operator and its arguments without ="),
+    Param::words("PROGRAM").doc("the operator, and its arguments without ="),
     Param::keys("key").doc("parameters of the operator"),
     Param::input("mod")
         .required()
@@ -34,13 +34,13 @@ static PARAMS: [Param; 6] = [
         .required()
         .doc("a dataset with the axes of the data; its elements are not used"),
     Param::int("seed")
-        .default_text("the time, which is printed")
+        .default_text("from the time; it is printed")
         .doc("seed of the random numbers"),
     Param::float("tol")
         .default_text("none")
         .range("> 0", Some(0.0), None)
         .doc(
-            "largest difference of the dot products, as a fraction of the first, with which the test passes",
+            "largest difference of the dot products, as a fraction of the first, for which the test passes",
         ),
 ];
 
@@ -105,7 +105,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let apart = (forward - adjoint).abs() / forward.abs().max(f64::MIN_POSITIVE);
     job.say(&format!("relative difference {}", format_g(apart, 3)));
     if !job.given("seed") {
-        job.say(&format!("seed={seed} draws the same numbers again"));
+        job.say(&format!("seed={seed} gives the same random numbers again"));
     }
     ensure!(
         forward.is_finite() && adjoint.is_finite(),
@@ -117,7 +117,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some(tolerance) = job.double_opt("tol")? {
         ensure!(
             apart <= tolerance,
-            "the relative difference of the dot products is {}, more than tol={tolerance}: the program with adj=y is not the adjoint of the program with adj=n, or it is not linear",
+            "the relative difference of the dot products is {}, more than tol={tolerance}: the program with \
+            adj=y is not the adjoint of the program with adj=n, or the program is not linear",
             format_g(apart, 3)
         );
     }

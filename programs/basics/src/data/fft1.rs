@@ -25,13 +25,14 @@ frequencies.",
 static PARAMS: [Param; 6] = [
     Param::bool("inv")
         .default("n")
-        .doc("y: from complex numbers back to real numbers"),
+        .doc("y: transform complex numbers back to real numbers"),
     Param::bool("sym")
         .default("n")
         .doc("y: use the same factor in both directions, so that the transform preserves the norm"),
     Param::bool("opt")
         .default("y")
-        .doc("y: pad with zeros to an even length of factors 2, 3 and 5 only, and with inv=y cut the padding off; n: pad an odd length by one sample, which inv=y opt=n keeps"),
+        .doc("y: pad with zeros to an even length of factors 2, 3 and 5 only, and with inv=y remove the \
+        padding; n: pad an odd length by one sample, which inv=y opt=n keeps"),
     Param::float("ot")
         .alias("o1")
         .default_text("o1 of the header, fft_o1 with inv=y")
@@ -39,7 +40,7 @@ static PARAMS: [Param; 6] = [
     Param::bool("verb").default("n").doc("y: print the length"),
     Param::float("memsize")
         .ignored()
-        .doc("accepted without effect: memory is small whatever the size of the data"),
+        .doc("accepted without effect: little memory is used for data of any size"),
 ];
 
 pub fn run(job: &mut Job) -> Result<()> {
@@ -52,7 +53,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
 }
 
-/// `scale` times exp(2 pi i k `turn`) for k = 0, 1, ..., `count` - 1; `None` if all of them are 1.
+/// The factors `scale` times exp(2 pi i k `turn`) for k = 0, 1, ..., `count` - 1; `None` if all of them are
+/// 1.
 fn factors(count: usize, turn: f64, scale: f64) -> Option<Vec<Complex32>> {
     let factor = |k: usize| {
         let angle = 2.0 * std::f64::consts::PI * (turn * k as f64).fract();

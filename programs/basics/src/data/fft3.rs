@@ -8,7 +8,7 @@ use rsf_io::{Axis, Input, Job, Kind, Output, Param, Program};
 
 use super::{cube, fourier};
 
-/// Number of neighbouring columns that a thread transforms together, so that it reads contiguous memory.
+/// The number of neighbouring columns that a thread transforms together, so that it reads contiguous memory.
 const TOGETHER: usize = 16;
 
 pub static SPEC: Program = Program {
@@ -35,7 +35,7 @@ static PARAMS: [Param; 6] = [
         .default("2")
         .range(">= 1", Some(1.0), None)
         .doc("factor by which the axis becomes longer"),
-    Param::bool("inv").default("n").doc("y: back from wavenumbers"),
+    Param::bool("inv").default("n").doc("y: transform back from wavenumbers"),
     Param::bool("sym")
         .default("n")
         .doc("y: use the same factor in both directions, so that the transform preserves the norm"),
@@ -139,7 +139,8 @@ fn there(job: &Job, number: usize, axis: &Axis, output: &mut Output) -> Result<(
     Ok((length, length))
 }
 
-/// Writes the axis before the forward transform; returns the lengths of the output and of the transform.
+/// Writes the axis that the data had before the forward transform; returns the lengths of the output and of
+/// the transform.
 fn back(number: usize, axis: &Axis, input: &Input, output: &mut Output) -> Result<(usize, usize)> {
     let (header, key) = (input.header(), |name: &str| format!("fft3_{name}{number}"));
     let n = header.large_int(&key("n")).unwrap_or(axis.n as i64);
@@ -205,7 +206,8 @@ impl Group {
     /// Transforms a large group, by all threads, and gathers the rows of the result from the transformed columns.
     fn one(&self, from: &[Complex32], to: &mut [Complex32]) -> Result<()> {
         let starts: Vec<usize> = (0..self.inner).step_by(TOGETHER).collect();
-        // Half of the columns at a time, so that these buffers add no more than half of a group to input and output.
+        // Half of the columns are transformed at a time, so that these buffers need no more memory than half
+        // of a group.
         for some in starts.chunks(starts.len().div_ceil(2).max(1)) {
             let done: Vec<Vec<Complex32>> = some.par_iter().map(|first| self.columns(from, *first)).collect();
             to.par_chunks_exact_mut(self.inner)

@@ -151,7 +151,7 @@ fn remove_named(
     }
     match data_file(path, header) {
         Ok(data) => data.map_or(Ok(()), |data| remove_data(job, name, data)),
-        // A symbolic link to a file that no longer exists.
+        // This is a symbolic link to a file that no longer exists.
         Err(_) if fs::symlink_metadata(named).is_ok_and(|meta| meta.is_symlink()) && !named.exists() => {
             fs::remove_file(named).with_context(|| format!("cannot remove {}", named.display()))
         }

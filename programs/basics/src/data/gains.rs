@@ -75,7 +75,9 @@ fn powers(job: &Job, (key, power): (&str, f32), (i, axis): (usize, &Axis)) -> Ve
     if let Some(first) = gains.iter().position(|gain| !gain.is_finite()) {
         let count = gains.iter().filter(|gain| !gain.is_finite()).count();
         job.warn(&format!(
-            "{key}={power}: {count} of {} factors on axis {i} are not finite, the first for sample {first}, counted from 0 ({} to the power of {power} is {}): a negative number has no fractional power, and 0 no negative one",
+            "{key}={power}: {count} of {} factors on axis {i} are not finite, the first for sample {first}, \
+            counted from 0 ({} to the power of {power} is {}): a negative number has no fractional power, \
+            and 0 has no negative one",
             axis.n,
             coordinate(first),
             gains[first]
@@ -103,8 +105,8 @@ pub fn costaper(job: &mut Job) -> Result<()> {
     })
 }
 
-/// Multiplies all elements by the factors that `gain` returns for the number of an axis and the axis; parameter `name`
-/// with a number beyond the axes of the data is an error.
+/// Multiplies all elements by the factors that `gain` returns for the number of an axis and the axis. The
+/// parameter `name` with a number beyond the axes of the data is an error.
 fn multiply(
     job: &mut Job,
     mut input: Input,

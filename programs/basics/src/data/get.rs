@@ -9,7 +9,7 @@ pub static SPEC: Program = Program {
     name: "sfget",
     about: "Print values of a header.",
     usage: "< in.rsf n1 d1 label1 parform=y",
-    comments: "With all=y every key is printed with its value, as it is written in the header.",
+    comments: "With all=y every key is printed with its value as written in the header.",
     example: "sfget < in.rsf n1 n2 parform=n",
     params: &PARAMS,
 };
@@ -18,7 +18,7 @@ static PARAMS: [Param; 3] = [
     Param::words("key ...").doc("the keys"),
     Param::bool("parform")
         .default("y")
-        .doc("y: print key=value; n: the value only"),
+        .doc("y: print key=value; n: print only the value"),
     Param::bool("all").default("n").doc("y: print every key"),
 ];
 
@@ -34,7 +34,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         return out.finish();
     }
     if job.words().is_empty() {
-        job.warn("no key is given; name one, for instance n1, or print all of them with all=y");
+        job.warn("no key is given: name one, for instance n1, or print all of them with all=y");
     }
     for key in job.words() {
         let key = key.to_string_lossy();

@@ -13,8 +13,9 @@ pub static SPEC: Program = Program {
     usage: "< headers.rsf segy=y desc=n, or desc=y alone",
     comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=, and axis 2 the traces. One line is \
 printed for each key that is not 0 in all traces, and with desc=y for every key: name, number, smallest value @ its \
-trace, largest value @ its trace, mean. Keys and traces are counted from 0, while sfspike k1= and sfwindow count \
-differently: key 23 (gx) is k1=24 of sfspike and f1=23 of sfwindow. Names are those of SEG-Y, and desc=y without input lists them with their meanings. Keys after the 91 of SEG-Y, and with segy=n all keys, have the names \
+trace, largest value @ its trace, mean. Keys and traces are counted from 0, as in f1= of sfwindow, but k1= of \
+sfspike counts from 1: key 23 (gx) is f1=23 of sfwindow and k1=24 of sfspike. Names are those of SEG-Y, and desc=y \
+without input lists them with their meanings. Keys after the 91 of SEG-Y, and with segy=n all keys, have the names \
 key1=, key2=, ... of the header or the command line.",
     example: "sfsegyread tape=line.sgy tfile=headers.rsf read=h; sfheaderattr < headers.rsf",
     params: &PARAMS,
@@ -26,7 +27,7 @@ static PARAMS: [Param; 3] = [
         .doc("y: the keys are those of SEG-Y"),
     Param::bool("desc")
         .default("n")
-        .doc("y: print every key, also those that are 0, with its meaning"),
+        .doc("y: print every key with its meaning, including those that are 0"),
     Param::string("key#")
         .default_text("of the header")
         .doc("name of key # after those of SEG-Y"),
@@ -54,7 +55,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     let keys = cube::shape(&input)?[0].n;
     if kind == Kind::Float && job.flag("segy")? && keys < 91 {
         job.warn(&format!(
-            "the input holds float data with n1={keys}, but trace headers of SEG-Y are integers with n1=91 or more: are these traces instead of headers?"
+            "the input holds float data with n1={keys}, but trace headers of SEG-Y are integers with n1=91 \
+            or more: check that these are headers and not traces"
         ));
     }
     let traces = input.len() / keys as u64;
@@ -113,7 +115,8 @@ pub fn run(job: &mut Job) -> Result<()> {
 fn explain(job: &Job) -> Result<()> {
     ensure!(
         job.flag("segy")?,
-        "with segy=n the headers name their keys, and there are none: sfheaderattr < headers.rsf segy=n desc=y"
+        "with segy=n the names of the keys are those of the headers, but there are no headers: sfheaderattr \
+        < headers.rsf segy=n desc=y"
     );
     let mut out = Printer::stdout();
     for (i, field) in keys::trace_fields().into_iter().enumerate() {

@@ -12,12 +12,16 @@ pub static SPEC: Program = Program {
     name: "sfheadermath",
     about: "Evaluate a formula of trace headers, for every trace.",
     usage: "< headers.rsf output='(sx+gx)/2' [key=offset] > values.rsf",
-    comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=. Variables are the names of the keys (sfheaderattr desc=y lists \
-them; keys after the 91 are named by key1=, key2=, ...; with segy=n all are), N (number of the trace, from 0), T (its coordinate on axis 2) and input (the first key). \
-Operators and functions are those of sfmath. The result replaces the key that key= or nkey= (counted from 0) names; otherwise it is a dataset of one value for each trace. \
-Without an axis 2 of two or more samples axis 1 is one key of as many traces, except in int data with n1=91 (or 91 and as many as key1=, key2=, ... name), which are \
-the keys of a single trace; with segy=n they are one key of 91 traces. Results that int headers cannot hold become the limit of the type, with a warning.\n\n\
-Differs from Madagascar: integer headers are computed in double precision and only the result is truncated (there every step is); int data of 91 keys and no axis 2 are one trace (there 91).",
+    comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=. Variables are the names of the \
+keys (sfheaderattr desc=y lists them; key1=, key2=, ... name keys after the 91 or, with segy=n, all keys), N \
+(number of the trace, from 0), T (its coordinate on axis 2) and input (the first key). Operators and functions are \
+those of sfmath. The result replaces the key that key= or nkey= (counted from 0) names; otherwise it is a dataset \
+of one value for each trace. Without an axis 2 of two or more samples, axis 1 holds one key of many traces. The \
+exception is int data with n1=91 (or 91 plus the number of keys that key1=, key2=, ... name), which are the keys of \
+a single trace; with segy=n these, too, are one key of 91 traces. Results that int headers cannot hold become the \
+limit of the type, with a warning.\n\n\
+Differs from Madagascar: integer headers are computed in double precision and only the result is truncated (in \
+Madagascar every step is); int data of 91 keys without axis 2 are one trace (in Madagascar 91 traces).",
     example: "sfheadermath < headers.rsf output='abs(gx-sx)' key=offset > new.rsf\nsfheadermath < headers.rsf output='sx/100' | sfdd type=float > x.rsf",
     params: &PARAMS,
 };
@@ -30,7 +34,7 @@ static PARAMS: [Param; 5] = [
     Param::int("nkey")
         .default_text("none")
         .range(">= 0", Some(0.0), None)
-        .doc("its number, instead of key="),
+        .doc("number of that key, counted from 0, instead of key="),
     Param::bool("segy")
         .default("y")
         .doc("y: the first 91 keys are those of SEG-Y"),

@@ -17,7 +17,8 @@ pub fn kind(input: &Input) -> Result<Kind> {
     Ok(kind)
 }
 
-/// Number of keys of a trace in a table of SEG-Y: its own and those that key1=, key2=, ... name.
+/// The number of keys of a trace in a table of SEG-Y: the 91 of the standard and those that key1=, key2=, ...
+/// name.
 pub fn keys_of_segy(job: &Job, input: &Input) -> Result<usize> {
     let mut count = keys::trace_fields().len();
     for i in 1..=9 {
@@ -55,7 +56,7 @@ pub fn meanings(
     Ok(all)
 }
 
-/// Names of the keys of a trace in their order, by which formulas and other parameters refer to them.
+/// The names of the keys of a trace, in order, by which formulas and other parameters refer to them.
 ///
 /// # Errors
 /// Two keys have the same name.

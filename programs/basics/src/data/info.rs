@@ -11,7 +11,7 @@ use super::cube::Printer;
 
 pub static SPEC: Program = Program {
     name: "sfin",
-    about: "Print what datasets hold: type, axes, size.",
+    about: "Print type, axes and size of datasets.",
     usage: "file.rsf ...    or    < file.rsf",
     comments: "Data that are shorter or longer than the header says, and data that begin with zeros, are reported on \
 standard error.",
@@ -23,7 +23,7 @@ static PARAMS: [Param; 4] = [
     Param::words("file.rsf ...").doc("the datasets"),
     Param::bool("info")
         .default("y")
-        .doc("n: print the names of the data files only"),
+        .doc("n: print only the names of the data files"),
     Param::float("check")
         .default("2")
         .range(">= 0", Some(0.0), None)
@@ -89,7 +89,8 @@ pub fn check_header(name: &str, path: &Path, header: &Header) -> Result<()> {
         !path
             .metadata()
             .is_ok_and(|file| file.is_file() && file.len() == 0),
-        "{name}: is empty, an RSF header was expected (the program that should have written it failed or was ended)"
+        "{name} is empty, but an RSF header was expected (the program that should have written it failed or \
+        was ended)"
     );
     bail!("{name} has no in=, so it is not the header of a dataset")
 }
@@ -170,7 +171,7 @@ fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> 
         job.warn("all of the data are zeros");
     } else if zeros >= limit && limit > 0 {
         job.warn(&format!(
-            "the data may be zeros only ({zeros} bytes were checked)"
+            "the data may contain only zeros ({zeros} bytes were checked)"
         ));
     } else if zeros >= 8192 {
         job.warn(&format!("the first {zeros} bytes of the data are zeros"));

@@ -12,12 +12,16 @@ pub static SPEC: Program = Program {
     name: "sfintbin",
     about: "Sort traces into bins by two keys of their headers.",
     usage: "< traces.rsf head=headers.rsf xk=tracf yk=fldr [mask=mask.rsf] > cube.rsf",
-    comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output is the key xk=, axis 3 the key yk=, from its smallest to its largest value or within xmin=, xmax=, ymin= and ymax=. \
-A bin without a trace holds zeros; of several traces in a bin the last is used, and a warning counts the others. mask= receives 1 for each bin with a trace and 0 \
-for the others, map= the number of the trace, counted from 0, or -1.\n\n\
-A bin is one unit of its key wide, so offsets that are 25 m apart must be divided first, as by sfheadermath output=offset/25 key=offset. sfput then restores the \
-offsets of axis 2: sfput o2=100 d2=25 label2=Offset unit2=m, if the first value of the key is 4. The header gets CDPtype=1, which tells sfnmo, \
-sfnmostretch, sfvscan and sfmutter that all gathers have the offsets of axis 2 (chapter 8 makes a stack in this way). For irregular offsets those programs take offset=.\n\n\
+    comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output is the \
+key xk=, axis 3 the key yk=, from its smallest to its largest value or within xmin=, xmax=, ymin= and ymax=. A bin \
+without a trace holds zeros; of several traces in a bin the last is used, and a warning gives the number of the \
+others. mask= receives 1 for each bin with a trace and 0 for the others, and map= receives the number of the trace, \
+counted from 0, or -1.\n\n\
+A bin is one unit of its key wide, so offsets that are 25 m apart must be divided first, for instance with sfheadermath \
+output=offset/25 key=offset. sfput then restores the offsets of axis 2: sfput o2=100 d2=25 label2=Offset unit2=m, if the \
+first value of the key is 4. The header gets CDPtype=1, from which sfnmo, sfnmostretch, sfvscan and sfmutter know that \
+all gathers have the offsets of axis 2 (chapter 8 makes a stack in this way). For irregular offsets use offset= of those \
+programs.\n\n\
 Differs from Madagascar: there is no inv=, and the input must be a file.",
     example: "sfsegyread tape=line.sgy tfile=t.rsf > d.rsf; sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > shots.rsf",
     params: &PARAMS,
@@ -45,8 +49,8 @@ static PARAMS: [Param; 14] = [
     Param::int("ymax")
         .default_text("of the headers")
         .doc("last value"),
-    Param::output("mask").doc("which bins have a trace"),
-    Param::output("map").doc("which trace is in a bin"),
+    Param::output("mask").doc("mask of the bins that have a trace"),
+    Param::output("map").doc("number of the trace in each bin"),
     Param::bool("segy")
         .default("y")
         .doc("y: the first 91 keys are those of SEG-Y"),
@@ -62,14 +66,14 @@ const MOST: i64 = 1 << 28;
 pub fn run(job: &mut Job) -> Result<()> {
     ensure!(
         !job.flag("inv")?,
-        "inv=y is not supported: sfwindow and sfput take bins apart"
+        "inv=y is not supported: sfwindow and sfput separate the bins"
     );
     let mut input = job.stdin()?;
     let n = cube::shape(&input)?[0].n;
     let traces = input.len() / n as u64;
     ensure!(
         input.is_seekable(),
-        "{} must be a file of binary numbers, because its traces are read in another order",
+        "{} must be a file of binary numbers, because its traces are not read in their order",
         input.name()
     );
     let mut head = job.input("head")?;
@@ -77,7 +81,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let keys = head.axis(1).n;
     ensure!(
         head.len() == keys as u64 * traces,
-        "{} has {} headers and {} has {traces} traces: each needs one",
+        "{} has {} headers and {} has {traces} traces: each trace needs one header",
         head.name(),
         head.len() / keys as u64,
         input.name()
@@ -182,11 +186,13 @@ fn tell_of_empty(job: &Job, map: &[i32], keys: &[Spread; 2]) {
     let [x, y] = keys.each_ref().map(|key| &key.words);
     if keys.iter().all(|key| key.is_full) {
         job.warn(&format!(
-            "{empty} of {all} bins are empty and hold zeros, because not every value of one key occurs with every value of the other: {x}, {y}; sfstack does not count such traces"
+            "{empty} of {all} bins are empty and hold zeros, because not every value of one key occurs with every \
+             value of the other: {x}, {y}; sfstack does not count such traces"
         ));
     } else {
         job.warn(&format!(
-            "{empty} of {all} bins are empty, because a bin is one unit of its key wide: {x}, {y}; to fill them, use a key that counts its values (tracf, cdpt; xkey= and ykey= take a key by its number)"
+            "{empty} of {all} bins are empty, because a bin is one unit of its key wide: {x}, {y}; to fill them, use \
+             a key that counts traces, such as tracf or cdpt (xkey= and ykey= take a key by its number)"
         ));
     }
 }

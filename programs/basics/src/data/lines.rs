@@ -76,7 +76,7 @@ pub fn refuse_beyond(job: &Job, name: &str, axes: &[Axis]) -> Result<()> {
     for i in axes.len() + 1..=MAX_AXES {
         ensure!(
             !job.given(&format!("{name}{i}")),
-            "{name}{i}= is given, but the data have {} axes: the axis can be 1 to {} only",
+            "{name}{i}= is given, but the data have {} axes: the axis must be 1 to {}",
             axes.len(),
             axes.len()
         );

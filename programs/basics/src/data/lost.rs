@@ -1,4 +1,4 @@
-//! Numbers that become integers of a type that cannot hold them.
+//! Numbers that are converted to an integer type that cannot hold them.
 
 use rsf_io::{Job, Kind};
 
@@ -10,14 +10,14 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Counts among these whole numbers those outside of a range.
+    /// Counts those of these whole numbers that are outside a range.
     pub fn look(&mut self, numbers: &[f64], [least, most]: [f64; 2]) {
         let count = |is: &dyn Fn(f64) -> bool| numbers.iter().filter(|number| is(**number)).count() as u64;
         self.nan += count(&f64::is_nan);
         self.beyond += count(&|number| number < least || number > most);
     }
 
-    /// Warns of them; `subject` begins the sentence and `noun` names the numbers.
+    /// Warns of such numbers; `subject` begins the sentence and `noun` names the numbers.
     pub fn tell(&self, job: &Job, subject: &str, noun: &str) {
         for (count, what) in [
             (self.nan, "NaN, and became 0"),

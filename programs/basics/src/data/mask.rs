@@ -9,7 +9,7 @@ pub static MASK: Program = Program {
     name: "sfmask",
     about: "Make a mask: 1 where a value lies between min and max, else 0.",
     usage: "< in.rsf min= max= > mask.rsf",
-    comments: "Both limits belong to the range. Values that are not a number give 0. The output consists of integers.\n\n\
+    comments: "Both limits belong to the range. NaN gives 0. The output consists of integers.\n\n\
 Differs from Madagascar: integers, bytes and double-precision numbers are accepted as well as single-precision ones.",
     example: "sfmask < offset.rsf min=0 max=2 > near.rsf",
     params: &MASK_PARAMS,
@@ -28,8 +28,7 @@ pub static CLIP2: Program = Program {
     name: "sfclip2",
     about: "Clip values above and below.",
     usage: "< in.rsf upper= lower= > out.rsf",
-    comments: "Values above upper= become upper=, then values below lower= become lower=. Values that are not a number \
-are not changed.\n\n\
+    comments: "Values above upper= become upper=, then values below lower= become lower=. NaN is not changed.\n\n\
 Differs from Madagascar: lower= above upper= is an error.",
     example: "sfclip2 < vp.rsf lower=1.5 upper=5 > sane.rsf",
     params: &CLIP2_PARAMS,
@@ -38,10 +37,10 @@ Differs from Madagascar: lower= above upper= is an error.",
 static CLIP2_PARAMS: [Param; 2] = [
     Param::float("upper")
         .default_text("no limit")
-        .doc("largest value that stays"),
+        .doc("largest value that is kept"),
     Param::float("lower")
         .default_text("no limit")
-        .doc("smallest value that stays"),
+        .doc("smallest value that is kept"),
 ];
 
 /// The lower and the upper limit, infinite if not given.

@@ -9,16 +9,17 @@ pub static WINDOW: Program = Program {
     name: "sfheaderwindow",
     about: "Keep the traces whose value in a mask is not 0.",
     usage: "< traces.rsf mask=mask.rsf > fewer.rsf",
-    comments: "mask= holds an integer for each trace, as sfmask makes it from a key of the headers. Every axis after the first \
-    is an axis of traces; axis 2 of the output numbers the traces that are kept, from 0. The data may have any type and may be trace headers.\n\n\
-Differs from Madagascar: there is no inv=; a mask that is zero everywhere is an error.",
+    comments: "mask= holds an integer for each trace, as sfmask makes it from a key of the headers. Every axis after the \
+    first is an axis of traces; axis 2 of the output counts the traces that are kept, from 0. The data may have any type \
+    and may be trace headers.\n\n\
+    Differs from Madagascar: there is no inv=; a mask that is zero everywhere is an error.",
     example: "sfheadermath < t.rsf output=offset | sfmask max=2000 > near.rsf; sfheaderwindow < d.rsf mask=near.rsf > e.rsf",
     params: &PARAMS,
 };
 
 pub static CUT: Program = Program {
     name: "sfheadercut",
-    about: "Set the traces to zero whose value in a mask is 0.",
+    about: "Set traces to zero where the value of a mask is 0.",
     usage: "< traces.rsf mask=mask.rsf > cut.rsf",
     comments: "mask= holds an integer for each trace, as sfmask makes it from a key of the headers. The axes do not change. The data \
     may have any type.",
@@ -41,7 +42,7 @@ pub fn window(job: &mut Job) -> Result<()> {
     let mut output = job.output()?;
     cube::write_axes(&mut output, &[axes[0].clone(), Axis::new(kept, 0.0, 1.0)]);
     output.set_rank(2);
-    // The axes after axis 2 have become part of the axis of traces.
+    // The axes after axis 2 become part of the axis of traces.
     for i in 3..=axes.len() {
         output.set_axis(i, &Axis::new(1, 0.0, 1.0));
     }

@@ -1,10 +1,11 @@
 //! `sfenvelope` and `sfderiv`: maximally flat filters, from power series (Pei and Wang, IEEE Transactions on Circuits and
 //! Systems I 48, 2001, 389-398).
 //!
-//! With s = sin w the Hilbert transform is -i s/|s|, and 1/|s| = (1 - (1 - s^2))^(-1/2) is a power series in 1 - s^2; the
-//! derivative is i w = i s (w/s), and w/s is a power series in sin^2(w/2). A series that ends after `order` terms is exact to
-//! that order at one frequency, where the filter is flattest. Every power is one more pass of a short symmetric filter.
-//! Beyond its ends a trace continues along straight lines.
+//! With s = sin w the Hilbert transform is -i s/|s|, and 1/|s| = (1 - (1 - s^2))^(-1/2) is a power series in
+//! 1 - s^2; the derivative is i w = i s (w/s), and w/s is a power series in sin^2(w/2). A series that ends
+//! after `order` terms is exact to that order at one frequency, where the filter is flattest. Every further
+//! power is one more pass of a short symmetric filter. Beyond its ends a trace is continued along straight
+//! lines.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Input, Job, Kind, Param, Program};
@@ -17,9 +18,9 @@ pub static ENVELOPE: Program = Program {
     usage: "< in.rsf order=100 ref=1 hilb=n phase=90 > out.rsf",
     comments: "The envelope is sqrt(x^2 + h^2), where h is the Hilbert transform of a trace x (cos becomes sin). hilb=y \
 writes x cos(phase) + h sin(phase) instead, which is h itself for the default phase=90.\n\n\
-The transform is a filter of finite length: a maximally flat one of order=, 4 order + 3 samples long. With ref=1 it is \
-exact in the middle of the band and loses the lowest and highest frequencies, below about 1/(pi sqrt(order)) of the \
-Nyquist frequency; a higher order= reaches further.\n\n\
+The transform is a maximally flat filter of finite length with 4 order + 3 samples. With ref=1 it is exact in the \
+middle of the band and loses the lowest and the highest frequencies, within about 1/(pi sqrt(order)) of the Nyquist \
+frequency of either end; a higher order= covers more of the band.\n\n\
 Differs from Madagascar: the filter is computed in double precision; traces of fewer than 4 samples are an error.",
     example: "sfenvelope < shot.rsf > envelope.rsf",
     params: &ENVELOPE_PARAMS,
@@ -33,13 +34,13 @@ static ENVELOPE_PARAMS: [Param; 4] = [
     Param::float("ref")
         .default("1")
         .range("more than 0.5, at most 1", Some(0.500_001), Some(1.0))
-        .doc("where the Hilbert transform is flattest: the square of the sine of the frequency"),
+        .doc("square of the sine of the frequency at which the Hilbert transform is flattest"),
     Param::bool("hilb")
         .default("n")
-        .doc("y: the trace with its phase turned by phase="),
+        .doc("y: write the trace with its phase rotated by phase="),
     Param::float("phase")
         .default("90")
-        .doc("with hilb=y: angle in degrees by which the phase is turned"),
+        .doc("with hilb=y: angle in degrees by which the phase is rotated"),
 ];
 
 pub static DERIV: Program = Program {
@@ -126,10 +127,12 @@ pub fn deriv(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Samples by which a trace is extended beyond each end: half the length of the longest filter.
+/// The number of samples by which a trace is extended beyond each end: half of the length of the longest
+/// filter.
 const BEYOND: usize = 2;
 
-/// A power series of filters, applied to a trace. Each buffer holds a trace with [`BEYOND`] more samples at each end.
+/// A power series of filters that is applied to a trace. Each buffer holds a trace with [`BEYOND`] additional
+/// samples at each end.
 struct Series {
     /// The current term of the series.
     term: Vec<f64>,
@@ -203,7 +206,8 @@ impl Series {
             for (y, x) in y.iter_mut().zip(inside.windows(3)) {
                 *y = x[1] - 0.5 * (x[0] + x[2]);
             }
-            // The straight continuation has no second difference, so the ends take that of their neighbours.
+            // The straight continuation has a second difference of zero, so the ends get that of their
+            // neighbours.
             let last = y.len() - 1;
             (y[0], y[last]) = (y[1], y[last - 1]);
         });

@@ -65,7 +65,7 @@ mod window;
 
 use super::Programs;
 
-/// Programs of this folder.
+/// The programs of this folder.
 pub const PROGRAMS: Programs = &[
     (&spike::SPEC, spike::run),
     (&math::SPEC, math::run),

@@ -13,16 +13,18 @@ pub static SPEC: Program = Program {
     about: "Mute early (or with inner=y late) times of traces, by offset.",
     usage: "< in.rsf v0=1.45 tp=0.15 t0=0 x0=0 half=y > out.rsf",
     comments: "Let t be the time after t0 and x the offset from x0: its absolute value with abs=y, and twice that with \
-half=y, since axis 2 then holds half-offsets. The weight is 0 for t < slope0 x, 1 for t > tp + slopep x, and in between \
-a squared sine. inner=y mutes the other side: the weight is 0 for t > slope0 x and 1 for t < tp + slopep x (with a \
-negative tp). hyper=y uses the squares of t, x and both slopes.\n\n\
-In midpoint gathers on three axes whose d3 is smaller than the offsets require, gathers alternate between CDPtype sets of \
-offsets. If neither CDPtype= nor the header gives their number, it is assumed to be d2/d3, with half=n half of that, and a warning says so. This is right if axis 3 has the unit of axis 2, \
-and wrong if it counts midpoints. CDPtype=1 means that every gather has the offsets of axis 2; sfintbin writes it to its header.\n\n\
+half=y, since axis 2 then holds half-offsets. The weight is 0 for t < slope0 x, 1 for t > tp + slopep x, and a \
+squared sine in between. inner=y mutes the other side: the weight is 0 for t > slope0 x and 1 for t < tp + slopep \
+x (with a negative tp). hyper=y uses the squares of t, x and both slopes.\n\n\
+In midpoint gathers on three axes whose d3 is smaller than the offsets require, gathers alternate between CDPtype sets \
+of offsets. If neither CDPtype= nor the header gives their number, it is assumed to be d2/d3, or half of that with \
+half=n, and a warning says so. This is right if axis 3 has the unit of axis 2, and wrong if axis 3 counts midpoints. \
+CDPtype=1 means that every gather has the offsets of axis 2; sfintbin writes it to its header.\n\n\
 offset= takes the offsets of field data from the headers that sfsegyread writes: sfheadermath < headers.rsf \
-output=offset | sfdd type=float > offset.rsf. If no sample is muted, or all are, or all beyond x0, a warning says so.\n\n\
-Differs from Madagascar: if the taper has no width, samples on its edge are not changed (there they become not a \
-number).",
+output=offset | sfdd type=float > offset.rsf. There is a warning if no sample is muted, if all samples are, or if all \
+samples beyond x0 are.\n\n\
+Differs from Madagascar: if the taper has no width, samples on its edge are not changed (in Madagascar they become \
+NaN).",
     example: "sfmutter < cmp.rsf half=n v0=1.5 tp=0.1 > muted.rsf",
     params: &PARAMS,
 };
@@ -46,7 +48,7 @@ static PARAMS: [Param; 13] = [
     Param::float("x0")
         .default("0")
         .doc("offset from which the mute is counted"),
-    Param::bool("abs").default("y").doc("y: both sides of x0 alike"),
+    Param::bool("abs").default("y").doc("y: mute both sides of x0 alike"),
     Param::bool("half")
         .default("y")
         .doc("y: axis 2 holds half-offsets"),
@@ -58,7 +60,7 @@ static PARAMS: [Param; 13] = [
         .doc("y: hyperbolic instead of linear"),
     Param::bool("nan")
         .default("n")
-        .doc("y: muted samples become not a number instead of 0"),
+        .doc("y: muted samples become NaN instead of 0"),
     Param::input("offset")
         .default_text("axis 2")
         .doc("offsets, one real number for every trace of a gather or of all gathers"),
@@ -69,7 +71,8 @@ static PARAMS: [Param; 13] = [
 pub(super) const CDP_TYPE: Param = Param::int("CDPtype")
     .default_text("of the header, else d2/d3")
     .range("1 to 1048576", Some(1.0), Some(MOST_SETS as f64))
-    .doc("number of sets of offsets between which the gathers of axis 3 alternate; 1: all have the offsets of axis 2");
+    .doc("number of sets of offsets between which the gathers of axis 3 alternate; 1: all gathers have the \
+    offsets of axis 2");
 
 /// The largest number of sets of offsets.
 const MOST_SETS: i64 = 1 << 20;
@@ -90,12 +93,12 @@ struct Mute {
     muted: f32,
 }
 
-/// What is left of the traces beyond x0.
+/// The result of the mute for the traces beyond x0.
 #[derive(Default)]
 struct Beyond {
-    /// There are such traces.
+    /// Whether there are such traces.
     any: AtomicBool,
-    /// One of them keeps a sample.
+    /// Whether one of them keeps a sample.
     kept: AtomicBool,
 }
 
@@ -108,7 +111,7 @@ impl Beyond {
         }
     }
 
-    /// Nothing is left of them.
+    /// Whether there are such traces and none of their samples is left.
     fn is_lost(&self) -> bool {
         self.any.load(Relaxed) && !self.kept.load(Relaxed)
     }
@@ -119,7 +122,7 @@ pub(super) struct Offsets {
     values: Vec<f32>,
     /// Number of traces in a gather.
     gather: u64,
-    /// Shifts of the offsets, of which each gather takes the next one in turn.
+    /// The shifts of the offsets; each gather takes the next one in turn.
     shifts: Vec<f32>,
 }
 
@@ -233,7 +236,9 @@ pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
     let label = axis.label.as_deref().unwrap_or_default();
     if axis.n > 1 && NUMBERS.contains(&label) && axis.unit.as_deref().unwrap_or_default().is_empty() {
         job.warn(&format!(
-            "axis 2 is `{label}`, which counts traces, but its coordinates are taken as offsets (the first two are {} and {}): give the offsets by offset=, made by sfheadermath < headers.rsf output=offset | sfdd type=float, or if they are regular by sfput o2= d2= label2=Offset",
+            "axis 2 is `{label}`, which counts traces, but its coordinates are taken as offsets (the first \
+            two are {} and {}): give the offsets by offset=, made by sfheadermath < headers.rsf \
+            output=offset | sfdd type=float, or, if they are regular, with sfput o2= d2= label2=Offset",
             axis.o,
             axis.o + axis.d
         ));
@@ -275,7 +280,9 @@ fn sets(job: &Job, input: &Input, d2: f32) -> Result<i64> {
     if told.is_none() && input.axis(3).n > 1 && !is_odd {
         let rule = if half { "d2/d3" } else { "d2/d3/2, for half=n" };
         job.warn(&format!(
-            "CDPtype={sets} is assumed from d2={d2} and d3={d3} ({rule}): the offsets of each gather of axis 3 are shifted by {} from those of the gather before, and every {sets} gathers they repeat; use CDPtype=1 if every gather has the offsets of axis 2, or if axis 3 counts midpoints",
+            "CDPtype={sets} is assumed from d2={d2} and d3={d3} ({rule}): the offsets of each gather of axis \
+            3 are shifted by {} from those of the previous gather and repeat after {sets} gathers; use \
+            CDPtype=1 if every gather has the offsets of axis 2, or if axis 3 counts midpoints",
             d2 / sets as f32
         ));
     }

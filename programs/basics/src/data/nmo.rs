@@ -15,12 +15,15 @@ pub static SPEC: Program = Program {
     name: "sfnmo",
     about: "Normal moveout correction of gathers.",
     usage: "< gathers.rsf velocity=velocity.rsf half=y str=0.5 mute=12 > corrected.rsf",
-    comments: "The output at time t of a trace at offset x is the input at sqrt(t^2 + (x^2-h0^2)/v(t)^2), interpolated by a cubic spline, and 0 beyond the ends of the \
-    trace. velocity= has the time axis of the data and one trace for every gather. With half=y axis 2 (or offset=) and h0 are half-offsets. Where \
-    the input time advances by less than 1-str samples per sample, and at all earlier times, the trace is muted; the next mute= samples are tapered by a squared sine.\n\n\
-    In midpoint gathers on three axes, gathers can alternate between CDPtype sets of offsets, as in sfmutter; with CDPtype=1 all gathers have the same.\n\n\
-Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, s=, a= and mask=; values agree for well-sampled waves, and the edge of \
-the mute can differ by a few samples.",
+    comments: "The output at time t of a trace at offset x is the input at sqrt(t^2 + (x^2-h0^2)/v(t)^2), interpolated \
+    by a cubic spline, and 0 beyond the ends of the trace. velocity= has the time axis of the data and one trace for \
+    every gather. With half=y axis 2 (or offset=) and h0 are half-offsets. The trace is muted where the input time \
+    advances by less than 1-str samples per sample, and at all earlier times; the next mute= samples are tapered by a \
+    squared sine.\n\n\
+    In midpoint gathers on three axes, gathers can alternate between CDPtype sets of offsets, as in sfmutter; with \
+    CDPtype=1 all gathers have the same offsets.\n\n\
+    Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, s=, a= and mask=; values \
+    agree for well-sampled waves, and the edge of the mute can differ by a few samples.",
     example: "sfnmo < cmp.rsf velocity=vnmo.rsf half=n | sfstack > stack.rsf",
     params: &PARAMS,
 };
@@ -46,7 +49,7 @@ static PARAMS: [Param; 9] = [
     Param::float("str")
         .default("0.5")
         .range("0 to 1", Some(0.0), Some(1.0))
-        .doc("largest stretch, by which the trace is muted"),
+        .doc("largest stretch, beyond which the trace is muted"),
     Param::int("mute")
         .default("12")
         .range(">= 0", Some(0.0), None)
@@ -77,13 +80,15 @@ pub fn run(job: &mut Job) -> Result<()> {
     let apart = |a: f32, b: f32| (a - b).abs() > 0.01 * axis.d.abs();
     if apart(other.d, axis.d) || apart(other.o, axis.o) {
         job.warn(&format!(
-            "{} has o1={} d1={}, but the data have o1={} d1={}: its samples are used as if they were at the times of the data (sfspline or sfremap1 interpolates it to their axis, sfput corrects a header)",
+            "{} has o1={} d1={}, but the data have o1={} d1={}: its samples are used as if they were at the \
+            times of the data (sfspline or sfremap1 interpolates it to that axis, and sfput corrects a \
+            header)",
             velocity.name(), other.o, other.d, axis.o, axis.d
         ));
     }
     let velocities = velocity.read_all_f32()?;
     let (slowness, squared) = (job.flag("slowness")?, job.flag("squared")?);
-    // The factor of the squared offset: the squared slowness.
+    // The factor of the squared offset is the squared slowness.
     let factor = |v: f32| {
         let v = f64::from(if squared { v } else { v * v });
         if slowness { v } else { 1.0 / v }
@@ -115,7 +120,9 @@ pub fn run(job: &mut Job) -> Result<()> {
         },
     )?;
     if there.into_inner() && !left.into_inner() {
-        job.warn("at offsets other than 0 no sample is left, because all lie beyond the ends of the traces or are muted: are velocity= and the offsets in the same unit, and half=, slowness= and squared= right?");
+        job.warn("at offsets other than 0 no sample is left, because all lie beyond the ends of the traces \
+        or are muted: check that velocity= and the offsets are in the same units, and that half=, slowness= \
+        and squared= are right");
     }
     Ok(output.finish()?)
 }

@@ -32,7 +32,7 @@ static PARAMS: [Param; 6] = [
         .doc("variance"),
     Param::float("range")
         .default_text("none")
-        .doc("half the width of a uniform distribution, or 4.5 standard deviations of a normal one"),
+        .doc("half of the width of a uniform distribution, or 4.5 standard deviations of a normal one"),
     Param::float("mean").default("0").doc("mean"),
     Param::bool("rep")
         .default("n")
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_twister_is_the_published_one() {
-        // The 10000th number of seed 5489 is known from the standard of C++ (rand.predef).
+        // The C++ standard gives the 10000th number for the seed 5489 (rand.predef).
         let mut bits = Mt::new(5489);
         let last = (0..10_000).map(|_| bits.next_u32()).last();
         assert_eq!(last, Some(4_123_659_995));

@@ -98,10 +98,11 @@ impl Operator {
             (given, taken)
         });
         let status = child.wait().with_context(|| name.clone())?;
-        // A program that failed has printed the reason, of which errors of its pipes are only a consequence.
+        // A program that failed has printed the reason; errors of its pipes are only a consequence.
         ensure!(
             !fits || status.success(),
-            "{name} {adj} failed with {status}; its message stands above. A linear operator must accept adj=, read standard input and write standard output"
+            "{name} {adj} failed with {status}; its message is above. A linear operator must accept adj=, \
+            read standard input and write standard output"
         );
         let taken = taken?;
         ensure!(
@@ -125,8 +126,8 @@ impl Operator {
         is_there.then_some(full)
     }
 
-    /// Passes on the program's standard error line by line, and each warning only once, however often the
-    /// program is called.
+    /// Passes on the standard error of the program line by line, and each warning only once, however often
+    /// the program is called.
     fn show(&self, said: impl Read) {
         let mut lines = BufReader::new(said);
         let mut line = Vec::new();
@@ -142,7 +143,8 @@ impl Operator {
     }
 }
 
-/// Checks that a program of the suite, named without a folder, has `adj=`. Without it both calls would do the same.
+/// Checks that a program of the suite, named without a folder, has `adj=`. Without this parameter both calls
+/// would do the same.
 fn refuse_without_adj(program: &OsString, words: &[OsString]) -> Result<()> {
     let name = program.to_string_lossy();
     let name = match (name.as_ref(), words.first()) {

@@ -18,7 +18,8 @@ axes 1 and 3.",
             .range("-1 to 511", Some(-1.0), Some(511.0))
             .doc("axes to reverse, as a sum of powers of 2; -1: the last axis"),
         Param::string("opt").default("y").doc(
-            "y: o# and d# are those of the reversed axis; n: d# is kept and o# becomes minus the coordinate of the last sample; i: both are kept",
+            "y: o# and d# become those of the reversed axis; n: d# is kept and o# becomes minus the \
+            coordinate of the last sample; i: both are kept",
         ),
         MEMORY,
         Param::bool("verb")
@@ -31,7 +32,8 @@ pub static ROTATE: Program = Program {
     name: "sfrotate",
     about: "Move samples from the end of an axis to its beginning.",
     usage: "< in.rsf rot1= rot2= > out.rsf",
-    comments: "rot1=2 makes 4 5 0 1 2 3 of 0 1 2 3 4 5, and rot1=-2 makes 2 3 4 5 0 1 of it. Origins stay.",
+    comments: "rot1=2 turns 0 1 2 3 4 5 into 4 5 0 1 2 3, and rot1=-2 turns it into 2 3 4 5 0 1. Origins do \
+    not change.",
     example: "sfrotate < in.rsf rot1=50 > out.rsf",
     params: &[
         Param::int("rot#")
@@ -48,7 +50,7 @@ const MEMORY: Param = Param::int("memsize")
     .range(">= 1", Some(1.0), None)
     .doc("megabytes of memory to use");
 
-/// The order of the samples of an axis.
+/// The new order of the samples of an axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
     Same,
@@ -86,7 +88,8 @@ pub fn reverse(job: &mut Job) -> Result<()> {
     let last = cube::present(&input);
     if which >> last != 0 {
         job.warn(&format!(
-            "which={which} names an axis after the {last} of the data ({}); it is not reversed. which= is a sum of 1 for axis 1, 2 for axis 2, 4 for axis 3 and so on",
+            "which={which} names an axis after the {last} axes of the data ({}), which is ignored. which= is \
+            a sum of 1 for axis 1, 2 for axis 2, 4 for axis 3 and so on",
             input.header().sizes()
         ));
     }
@@ -101,7 +104,7 @@ pub fn reverse(job: &mut Job) -> Result<()> {
             Some(b'y') => (axis.o, axis.d) = (end, -axis.d),
             Some(b'n') => axis.o = -end,
             Some(b'i') => {}
-            _ => bail!("opt= is one of y, n and i"),
+            _ => bail!("opt= must be y, n or i"),
         }
         if job.flag("verb")? {
             job.say(&format!("axis {} is reversed", i + 1));
@@ -167,8 +170,8 @@ fn reorder(job: &mut Job, mut input: Input, old: &[Axis], new: &[Axis], orders: 
     Ok(output.finish()?)
 }
 
-/// The number of elements in a block of the leading axes, which do not change, and the position in the file of the
-/// first element of every block, in the new order.
+/// The number of elements in a block of the leading axes, whose order does not change, and the position in
+/// the file of the first element of every block, in the new order.
 fn blocks(axes: &[Axis], orders: &[Order]) -> (usize, impl Iterator<Item = usize>) {
     let same = orders.iter().take_while(|order| **order == Order::Same).count();
     let block = cube::count(&axes[..same]);

@@ -1,9 +1,10 @@
-//! New samples outside the data, where interpolation continues a polynomial.
+//! New samples outside the data, where interpolation extrapolates a polynomial.
 
 use rsf_io::{Job, format_g};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts those of lines whose values become larger there than all data of the line, from all threads. Behind an end at rest they do not.
+/// Counts, from all threads, such samples of lines whose values outside become larger than all data of the
+/// line. Beyond an end at which a line is at rest they do not.
 #[derive(Default)]
 pub struct Outside {
     all: AtomicU64,
@@ -11,8 +12,8 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Looks at the places and values of new samples of a line, whose data lie between `ends`, `d` apart, and reach the size `largest`. Less than
-    /// `d` beyond them a polynomial is still tame.
+    /// Examines the places and values of new samples of a line whose data lie between `ends`, `d` apart, with
+    /// the largest magnitude `largest`. Within `d` of the ends a polynomial does not grow much yet.
     pub fn look(&self, samples: impl Iterator<Item = (f64, f32)>, ends: [f64; 2], d: f64, largest: f32) {
         let [first, last] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
         let slack = 1e-3 * d.abs();
@@ -32,7 +33,7 @@ impl Outside {
         }
     }
 
-    /// Warns of them; `ends` are those of data that have the same ones everywhere.
+    /// Warns of such samples; `ends` are the ends of the data if they are the same for all lines.
     pub fn tell(&self, job: &Job, ends: Option<[f64; 2]>) {
         let [all, outside] = [&self.all, &self.outside].map(|count| count.load(Ordering::Relaxed));
         if outside == 0 {
@@ -40,13 +41,15 @@ impl Outside {
         }
         let from_to = ends.map_or(String::new(), |[first, last]| {
             format!(
-                ", which go from {} to {}",
+                ", which extend from {} to {}",
                 format_g(first.min(last), 6),
                 format_g(first.max(last), 6)
             )
         });
         job.warn(&format!(
-            "{outside} of {all} new samples lie outside the data{from_to}, and values are larger there than in all of their line: they grow with the distance and mean nothing; o1= and n1= within the data avoid them, or sfpad puts zeros around the data before"
+            "{outside} of {all} new samples lie outside the data{from_to}, and values are larger there than \
+            in all of their line: they grow with the distance and are meaningless; to avoid them, choose o1= \
+            and n1= within the data, or pad the data with zeros first (sfpad)"
         ));
     }
 }

@@ -11,13 +11,14 @@ pub static SPEC: Program = Program {
     usage: "< in.rsf beg1= end1= n2= > out.rsf",
     comments: "beg# zeros are added before the samples of axis # and end# after them; instead of end#, n# (or n#out) can \
 give the length of the result. n#=0 is the next power of 2. The origin moves with beg#.\n\n\
-Other keys are written to the header, as with sfput; one that is a letter away from a parameter causes a warning, or is refused under RSF_STRICT=1.",
+Other keys are written to the header, as with sfput; one that differs from a parameter by one letter causes a warning, \
+or is refused under RSF_STRICT=1.",
     example: "sfpad < in.rsf beg1=50 end1=50 n2=256 > out.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 5] = [
-    Param::keys("KEY").doc("written to the header: title=, label1= or anything else"),
+    Param::keys("KEY").doc("keys that are written to the header: title=, label1= or anything else"),
     Param::int("beg#")
         .default_text("0")
         .range(">= 0", Some(0.0), None)
@@ -33,7 +34,7 @@ static PARAMS: [Param; 5] = [
     Param::int("n#out")
         .default_text("as it comes")
         .range(">= 0", Some(0.0), None)
-        .doc("the same as n#"),
+        .doc("length of axis # in the result, as n#"),
 ];
 
 /// One axis of the output: zeros, samples of the input, zeros.

@@ -40,8 +40,8 @@ pub static RTOC: Program = Program {
     example: "sfrtoc < real.rsf > complex.rsf",
     params: &[Param::bool("pair")
         .default("n")
-        .doc("y: two neighbours on axis 1 become real and imaginary part, and an axis 1 of two samples is removed; n: \
-the imaginary part is 0")],
+        .doc("y: two neighbours on axis 1 become the real and the imaginary part, and an axis 1 of two samples is \
+removed; n: the imaginary part is 0")],
 };
 
 pub fn real(job: &mut Job) -> Result<()> {
@@ -122,7 +122,7 @@ pub fn rtoc(job: &mut Job) -> Result<()> {
     let pair = job.flag("pair")?;
     let mut output = job.output()?;
     if pair && input.axis(1).n == 2 {
-        // The two samples of axis 1 make one complex number, so the axis is removed.
+        // The two samples of axis 1 become one complex number, so the axis is removed.
         let mut axes = cube::shape(&input)?;
         axes.remove(0);
         let rank = axes.len().max(1);

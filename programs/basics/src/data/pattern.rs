@@ -80,7 +80,7 @@ impl Pattern {
         })
     }
 
-    /// Appends a number, whose real and imaginary part are two values if it is complex, as text.
+    /// Appends a number as text. The real and the imaginary part of a complex number are two values.
     ///
     /// # Errors
     /// The number of values differs from that of conversions.

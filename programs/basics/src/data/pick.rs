@@ -11,12 +11,16 @@ pub static SPEC: Program = Program {
     name: "sfpick",
     about: "Pick velocities (or another quantity on axis 2) automatically from semblance panels.",
     usage: "< scan.rsf vel0= rect1=20 rect2=5 > picks.rsf",
-    comments: "In each panel of axes 1 and 2 the path of least cost runs along axis 1 from vel0= at the first sample: a step over i samples of axis 2 costs sqrt(i^2+an^2) times the mean \
-    of exp(-semblance) at its ends, and i is below gate= in all steps but the first. Positions between samples are found by parabolas through three costs. With smooth=y the output is the smooth surface that \
-    fits the picks with their semblance as weights, by shaping regularization with triangles of rect# samples on the axes of the output (rect2 is for axis 3 of the input) and at most niter= iterations of conjugate \
-    gradients. Axis 2 is removed.\n\n\
-Method: Fomel (2009), Velocity analysis using AB semblance, appendix B; Fomel (2007), Shaping regularization in geophysical-estimation problems.\n\n\
-Differs from Madagascar: sums are computed in double precision, conjugate gradients end at a residual of 1e-6, and values that are not a number are an error.",
+    comments: "In each panel of axes 1 and 2 the path of least cost runs along axis 1 from vel0= at the first sample: a \
+    step over i samples of axis 2 costs sqrt(i^2+an^2) times the mean of exp(-semblance) at its ends, and i is below \
+    gate= in all steps except the first. Positions between samples are found with parabolas through three costs. With \
+    smooth=y the output is the smooth surface that fits the picks, with their semblances as weights, by shaping \
+    regularization with triangles of rect# samples on the axes of the output (rect2 is for axis 3 of the input) and at \
+    most niter= iterations of conjugate gradients. Axis 2 is removed.\n\n\
+    Method: Fomel (2009), Velocity analysis using AB semblance, appendix B; Fomel (2007), Shaping regularization in \
+    geophysical-estimation problems.\n\n\
+    Differs from Madagascar: sums are computed in double precision, conjugate gradients end at a relative residual of \
+    1e-6, and NaN values are an error.",
     example: "sfvscan < cmp.rsf semblance=y weight=n half=n v0=1.4 dv=0.02 nv=81 | sfpick vel0=1.5 rect1=20 > vnmo.rsf",
     params: &PARAMS,
 };
@@ -28,7 +32,7 @@ static PARAMS: [Param; 6] = [
     Param::int("gate")
         .default("3")
         .range(">= 2", Some(2.0), None)
-        .doc("a step of the path is shorter than this number of samples of axis 2"),
+        .doc("limit on the steps of the path, which are shorter than this number of samples of axis 2"),
     Param::float("an")
         .default("1")
         .range(">= 0", Some(0.0), None)
@@ -117,8 +121,8 @@ impl Path {
             let length = (from.abs_diff(to) as f64).hypot(self.ahead);
             0.5 * length * (weight(i1 - 1, from) + weight(i1, to))
         };
-        // The least cost of all paths to each sample of a line, and the sample of the line before from which the best
-        // path comes.
+        // The least cost of all paths to each sample of a line, and the sample of the previous line from
+        // which the best path comes.
         let mut costs: Vec<f64> = (0..n2).map(|i| step(1, self.first, i)).collect();
         let mut origins = vec![vec![self.first as f64; n2]; 2];
         for i1 in 2..n1 {
@@ -161,7 +165,7 @@ fn least(values: &[f64]) -> (f64, f64) {
     let [left, centre, right] = [-1, 0, 1].map(|k: isize| values[middle.saturating_add_signed(k)]);
     let (slope, bend) = (0.5 * (left - right), left + right - 2.0 * centre);
     let shift = slope / bend;
-    // At the edge of the gate the minimum of the parabola may lie outside.
+    // At the edge of the gate the minimum of the parabola may lie outside the gate.
     if bend > 0.0 && shift.abs() <= 1.0 {
         let depth = centre - 0.5 * slope * shift;
         if depth >= 0.0 {
@@ -233,7 +237,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// For equal weights the result is that of smoothing twice, and constants do not change whatever the weights.
+    /// For equal weights the result is that of smoothing twice, and constants do not change for any weights.
     #[test]
     fn smoothing_in_closed_form() {
         let filters = [Filter::triangle((20, 1), 4, 1), Filter::triangle((3, 20), 2, 1)];

@@ -7,14 +7,17 @@ use super::rounding::Rounding;
 
 pub static SPEC: Program = Program {
     name: "sfpoints",
-    about: "Make a list of points, as sou= and rec= of the modelling programs read it.",
+    about: "Make a list of points for sou= and rec= of the modelling programs.",
     usage: "x=0:2000:10 z=20 > rec.rsf",
-    comments: "A coordinate is a number, a list of numbers (x=100,250,400) or a range first:last:step, whose last number is \
-included if a step ends there. A single number applies to all points; lists and ranges must have the same length, or with grid=y \
-each value of one is combined with each of the others, as on a map of stations. Axis 1 holds x, z, or with y= x, y, z; axis 2 counts the points.\n\n\
-With n= the points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves its streamer.\n\n\
-Files hold numbers of four bytes, about seven digits. Subtract an origin from large coordinates such as those of UTM, and from the model's axes as well; a warning says \
-where rounding exceeds 0.01 or a thousandth of the distance between points.",
+    comments: "A coordinate is a number, a list of numbers (x=100,250,400) or a range first:last:step, whose last number \
+is included if a step ends there. A single number applies to all points; lists and ranges must have the same length, \
+or with grid=y each value of one is combined with each of the others, as on a map of stations. Axis 1 holds x, z or, \
+with y=, x, y, z; axis 2 counts the points.\n\n\
+With n= the points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves \
+its streamer.\n\n\
+Files hold numbers of four bytes, about seven digits. Subtract an origin from large coordinates such as those of UTM, \
+and from the axes of the model, too; a warning reports where rounding exceeds 0.01 or a thousandth of the distance \
+between points.",
     example: "sfpoints x=0:2000:10 z=20 > rec.rsf\nsfpoints x=100 z=10 n=20 dx=50 > sou.rsf\n\
 sfpoints x=0:2000:100 y=0:1000:100 z=0 grid=y > stations.rsf",
     params: &PARAMS,
@@ -56,7 +59,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             Some(text) => lists.push((key, values(key, &text)?, job.double(step)?)),
             None => ensure!(
                 !job.given(step),
-                "{step}= moves {key}=, which is not given: give {key}= as well"
+                "{step}= moves {key}=, which is not given: give {key}=, too"
             ),
         }
     }
@@ -74,7 +77,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let shots = job.int_opt("n")?;
     ensure!(
         shots.is_some() || lists.iter().all(|(.., step)| *step == 0.0),
-        "dx=, dy= and dz= move the points from shot to shot: n= says how many shots there are"
+        "dx=, dy= and dz= move the points from shot to shot: give the number of shots as n="
     );
     let mut rounding = Rounding::default();
     for (key, list, step) in &lists {
@@ -140,11 +143,11 @@ fn values(key: &str, text: &str) -> Result<Vec<f64>> {
         "{key}={text}: a range has three numbers, first:last:step, as in 0:2000:10"
     );
     let (first, last, step) = (number(parts[0])?, number(parts[1])?, number(parts[2])?);
-    // A last point that lies beyond the end only by rounding is included.
+    // A last point that lies beyond the end only because of rounding is included.
     let steps = ((last - first) / step + 1e-6).floor();
     ensure!(
         step != 0.0 && (0.0..MOST).contains(&steps),
-        "{key}={text}: steps of {step} do not lead from {first} to {last} in fewer than {MOST:e} steps"
+        "{key}={text}: steps of {step} do not reach {last} from {first} in fewer than {MOST:e} steps"
     );
     Ok((0..=steps as usize).map(|i| first + i as f64 * step).collect())
 }

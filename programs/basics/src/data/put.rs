@@ -9,8 +9,8 @@ pub static SPEC: Program = Program {
     name: "sfput",
     about: "Put keys into the header of a dataset.",
     usage: "< in.rsf key=value ... > out.rsf",
-    comments: "Each key=value of the command line is written to the header as it stands, and the data are copied. A \
-value that contains blanks is put in double quotes. n# may change the shape of the dataset if the number of elements \
+    comments: "Each key=value of the command line is written to the header unchanged, and the data are copied. A value \
+that contains blanks is put in double quotes. n# may change the shape of the dataset if the number of elements \
 stays the same.\n\n\
 data_format= and esize= together declare that the bytes have another type; the n# must then multiply to the same number \
 of bytes. data_format= or esize= alone has no effect (sfdd converts types), nor has in=.",
@@ -19,7 +19,7 @@ of bytes. data_format= or esize= alone has no effect (sfdd converts types), nor 
 };
 
 static PARAMS: [Param; 1] =
-    [Param::keys("KEY").doc("written to the header: n1=, o1=, label1= or anything else")];
+    [Param::keys("KEY").doc("keys that are written to the header: n1=, o1=, label1= or anything else")];
 
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
@@ -77,7 +77,7 @@ sfpad change the number of elements",
         );
     }
     if job.keys().iter().any(|(key, _)| key == "in") {
-        job.warn("in= has no effect: the data are copied into a file of their own, which out= or datapath= can name");
+        job.warn("in= has no effect: the data are copied to a new file, which out= or datapath= can name");
     }
     let mut output = job.output()?;
     for (key, value) in job.keys() {

@@ -12,9 +12,9 @@ pub static SPEC: Program = Program {
     name: "sfremap1",
     about: "Interpolate along axis 1 without overshooting (ENO).",
     usage: "< in.rsf n1= o1= d1= [pattern=other.rsf] order=3 > out.rsf",
-    comments: "Each new sample is taken from the polynomial through order= samples around it whose highest difference is \
-smallest; if two are equally good, their mean is taken. Jumps therefore stay jumps. Outside the samples the outermost \
-polynomial is continued.\n\n\
+    comments: "Each new sample comes from a polynomial through order= samples around it: the one whose highest \
+difference is smallest, or the mean of two that are equally good. Jumps therefore remain jumps. Outside the samples \
+the outermost polynomial is continued.\n\n\
 Differs from Madagascar: d1=0 in the header is an error.",
     example: "sfremap1 < coarse.rsf n1=1001 d1=0.002 > fine.rsf",
     params: &PARAMS,
@@ -24,7 +24,7 @@ static PARAMS: [Param; 5] = [
     Param::int("n1")
         .default_text("of pattern=, else of the input")
         .range(">= 1", Some(1.0), None)
-        .doc("samples of the output"),
+        .doc("number of samples of the output"),
     Param::float("o1")
         .default_text("of pattern=, else of the input")
         .doc("origin of the output"),
@@ -82,8 +82,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Computes the roughness of every run of `order` neighbouring samples: the absolute value of its highest difference,
-/// in the precision of the samples, so that runs of the same polynomial are equally rough.
+/// Computes the roughness of every run of `order` neighbouring samples: the absolute value of its highest
+/// difference, in the precision of the samples, so that runs on the same polynomial are equally rough.
 fn rate(line: &[f32], order: usize, roughness: &mut Vec<f32>) {
     roughness.clear();
     roughness.extend_from_slice(line);
@@ -96,7 +96,7 @@ fn rate(line: &[f32], order: usize, roughness: &mut Vec<f32>) {
     roughness.iter_mut().for_each(|value| *value = value.abs());
 }
 
-/// The value at the fractional index `place`: the mean of the smoothest polynomials there.
+/// The value at the fractional index `place`: the mean of the smoothest polynomials around it.
 fn between(line: &[f32], roughness: &[f32], place: f64, work: &mut [f64]) -> f32 {
     let order = work.len();
     // The runs that hold both samples around the place; at the ends the outermost run, and for order=1 the sample before

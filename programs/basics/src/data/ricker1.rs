@@ -13,8 +13,8 @@ pub static SPEC: Program = Program {
     about: "Convolve traces with a Ricker wavelet.",
     usage: "< spikes.rsf frequency=25 > out.rsf",
     comments: "The wavelet has zero phase, and its spectrum has a maximum of 1 at the peak frequency. The convolution \
-uses a Fourier transform along axis 1, so a signal that leaves one end of a trace enters again at the other: use sfpad \
-first where that matters.",
+uses a Fourier transform along axis 1, so a signal that leaves one end of a trace reappears at the other: use \
+sfpad first if that matters.",
     example: "sfspike n1=1000 d1=0.001 k1=100 | sfpad end1=1000 | sfricker1 frequency=25 | sfwindow n1=1000 > wavelet.rsf",
     params: &PARAMS,
 };
@@ -23,7 +23,7 @@ static PARAMS: [Param; 3] = [
     Param::float("frequency")
         .default_text("from freq=")
         .range("> 0", Some(1e-30), None)
-        .doc("peak frequency in Hz (where the unit of d1 is s)"),
+        .doc("peak frequency in Hz (if the unit of d1 is s)"),
     Param::float("freq")
         .default("0.2")
         .range("> 0", Some(1e-30), None)
@@ -42,7 +42,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         input.format().kind.to(Kind::Float)
     );
     let axis = cube::shape(&input)?.swap_remove(0);
-    // As a fraction of the sampling frequency, whose half is the Nyquist frequency.
+    // This is a fraction of the sampling frequency, half of which is the Nyquist frequency.
     let peak = match job.float_opt("frequency")? {
         Some(frequency) => frequency * axis.d.abs(),
         None => 0.5 * job.float("freq")?,
@@ -61,7 +61,8 @@ pub fn run(job: &mut Job) -> Result<()> {
             ),
         };
         job.warn(&format!(
-            "the peak frequency is {} times the Nyquist frequency, above which samples {} apart represent nothing: {cure}",
+            "the peak frequency is {} times the Nyquist frequency, above which samples {} apart cannot \
+            represent anything: {cure}",
             format_g(2.0 * f64::from(peak), 3),
             axis.d
         ));
@@ -74,7 +75,8 @@ pub fn run(job: &mut Job) -> Result<()> {
         .map(|i| {
             let ratio = (i as f32 / (length as f32 * peak)).powi(2);
             let weight = ratio * (1.0 - ratio).exp() / length as f32;
-            // The square root of i omega with a real part of one frequency sample added to i omega, as in Madagascar.
+            // The square root of i omega, to which a real part of one frequency sample is added, as in
+            // Madagascar.
             let half = || (Complex32::new(1.0, i as f32) * (2.0 * PI / length as f32)).sqrt();
             if deriv { half() * weight } else { weight.into() }
         })

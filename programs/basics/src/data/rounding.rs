@@ -4,7 +4,7 @@ use rsf_io::Job;
 
 /// The largest rounding error without a warning: a centimetre if coordinates are in metres.
 const MOST: f64 = 0.01;
-/// This error as a fraction of the distance between points; the smaller of the two limits holds.
+/// The same limit as a fraction of the distance between points; the smaller of the two limits holds.
 const PART: f64 = 1e-3;
 /// The magnitudes of numbers that are checked. Larger ones are not coordinates but, for instance, moments, whose last
 /// digits do not matter; smaller ones keep four decimals.
@@ -43,11 +43,11 @@ impl Rounding {
     pub fn warn(self, job: &Job) {
         self.warn_with(
             job,
-            "subtract an origin nearby from all coordinates, those of the model included",
+            "subtract a nearby origin from all coordinates, including those of the model",
         );
     }
 
-    /// Warns as [`Rounding::warn`] does, with other advice.
+    /// As [`Rounding::warn`], with different advice.
     pub fn warn_with(self, job: &Job, advice: &str) {
         if let Some((name, value)) = self.worst {
             job.warn(&format!(

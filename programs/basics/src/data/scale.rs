@@ -100,8 +100,8 @@ struct Parts<'a> {
     values: &'a mut [f32],
 }
 
-/// Determines the factor by which a group is multiplied so that `wanted` of its absolute values become at most 1. The
-/// values come in pieces; if all are wanted, only the largest is kept.
+/// Determines the factor by which a group is multiplied so that `wanted` of its absolute values become at
+/// most 1. The values come in pieces; if `wanted` is all of them, only the largest is kept.
 struct Level {
     wanted: usize,
     group: usize,

@@ -10,10 +10,10 @@ use super::number::{Column, Number, Operator};
 #[grammar = "data/math/formula.pest"]
 struct Grammar;
 
-/// The largest depth of nested parentheses: the parser recurses for each.
+/// The largest depth of nested parentheses, for each of which the parser recurses.
 const DEEPEST: usize = 100;
 
-/// A formula of named variables.
+/// A formula with named variables.
 ///
 /// `^` and `&` bind closest, then `*` and `/`, then a sign, then `+` and `-`. Operators of the same precedence are
 /// evaluated from left to right. So `-x^2` is `-(x^2)` and `2^3^2` is `(2^3)^2`, as in Madagascar.
@@ -26,12 +26,13 @@ enum Node<T> {
     Variable(usize),
     Call(fn(T) -> T, Box<Node<T>>),
     Negative(Box<Node<T>>),
-    /// A chain of operators of the same precedence. It is flat, so that a long sum needs no deep stack.
+    /// A chain of operators of the same precedence. It is flat, so that a long sum does not need a deep
+    /// stack.
     Chain(Box<Node<T>>, Vec<(Operator, Node<T>)>),
 }
 
 impl<T: Number> Formula<T> {
-    /// Parses a formula of the variables `names`, whose values are later given in that order.
+    /// Parses a formula with the variables `names`, whose values are given later in that order.
     ///
     /// # Errors
     /// The text is not a formula (the message says where), or it uses an unknown name.
@@ -131,7 +132,7 @@ fn node<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
     }
 }
 
-/// Parses operands with operators and signs between them.
+/// Parses operands and the operators and signs between them.
 fn chain<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
     let mut first = None;
     let mut rest = Vec::new();

@@ -18,12 +18,14 @@ pub static SPEC: Program = Program {
     about: "Evaluate a formula for every element.",
     usage: "[< in.rsf] [NAME=file.rsf ...] output='sin(input+2*NAME*x1)' > out.rsf",
     comments: "Variables: input (the dataset on standard input), the datasets given by NAME=, and x1, x2, ... (the \
-coordinates along the axes). All datasets must have the same shape and the same type, float or complex; for complex data \
-I is the imaginary unit, and pi is the number. Without datasets, n#, o# and d# define the axes.\n\n\
+coordinates along the axes). All datasets must have the same shape and the same type, float or complex. pi is \
+the number 3.14159..., and for complex data I is the imaginary unit. Without datasets, n#, o# and d# define the \
+axes.\n\n\
 Operators: + - * / ^ (power) and, for float data, y&x (angle of the point x, y). Functions: abs, acos, acosh, asin, \
 asinh, atan, atanh, cos, cosh, exp, log, sin, sinh, sqrt, tan, tanh; for float data erf, erfc, int (without the \
 fraction), round (halves away from 0), sign (1 or -1); for complex data arg, conj, imag, real. A power is evaluated \
-before a sign: -x1^2 is -(x1^2). Equal operators go from left to right: 2^3^2 is (2^3)^2 = 64.",
+before a sign: -x1^2 is -(x1^2). Operators of equal precedence are evaluated from left to right: 2^3^2 is (2^3)^2 = \
+64.",
     example: "sfmath n1=100 d1=0.01 output='exp(-(x1-0.5)^2)' > gauss.rsf\nsfmath < vp.rsf ro=ro.rsf output='input^2*ro' > c33.rsf",
     params: &PARAMS,
 };
@@ -34,7 +36,7 @@ static PARAMS: [Param; 11] = [
     Param::int("n#")
         .default_text("none")
         .range(">= 1", Some(1.0), None)
-        .doc("samples of axis #, without datasets"),
+        .doc("number of samples of axis #, without datasets"),
     Param::float("o#")
         .default("0")
         .doc("origin of axis #, without datasets"),
@@ -61,7 +63,7 @@ static PARAMS: [Param; 11] = [
         .doc("y: do not read standard input"),
 ];
 
-/// Number of elements of a block, small enough for the first-level caches.
+/// The number of elements of a block, which is small enough for the first-level caches.
 const BLOCK: usize = 4096;
 
 /// A named dataset.
@@ -127,7 +129,7 @@ fn sources(job: &mut Job) -> Result<Vec<Source>> {
         let coordinate = matches!(name.as_bytes(), [b'x', b'1'..=b'9']);
         ensure!(
             !coordinate && name != "I",
-            "{name}= cannot name a dataset: {name} has a meaning of its own in formulas"
+            "{name}= cannot name a dataset, because {name} has another meaning in formulas"
         );
         ensure!(
             name != "input" || sources.is_empty(),
@@ -289,7 +291,9 @@ impl Strange {
         });
         let (coordinates, windows): (Vec<String>, Vec<String>) = places.unzip();
         job.warn(&format!(
-            "{count} of {} results are not finite ({} infinite, {} NaN), the first where {} (sfwindow {} shows it): is there a division by 0, a root or a logarithm of a negative number, or are there such values in the data?",
+            "{count} of {} results are not finite ({} infinite, {} NaN), the first where {} (sfwindow {} \
+            shows it): check for divisions by 0, roots or logarithms of negative numbers, and for such \
+            values in the data",
             cube::count(axes),
             self.infinite,
             self.no_number,
@@ -299,7 +303,7 @@ impl Strange {
     }
 }
 
-/// Coordinates on axis `i` (counted from 0) of `count` elements from element `first` on.
+/// The coordinates on axis `i` (counted from 0) of `count` elements from element `first` on.
 fn coordinates<T: Number>(axes: &[Axis], i: usize, first: usize, count: usize) -> Vec<T> {
     let below = cube::count(&axes[..i]);
     let Axis { n, o, d, .. } = axes[i];

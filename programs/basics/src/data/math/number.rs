@@ -9,9 +9,9 @@ use rsf_io::Element;
 /// Values of a variable or of a part of a formula for a block of elements.
 #[derive(Clone)]
 pub enum Column<'a, T: Clone> {
-    /// The same value for all.
+    /// The same value for all elements.
     One(T),
-    /// A value for each.
+    /// A value for each element.
     Many(Cow<'a, [T]>),
 }
 
@@ -115,15 +115,15 @@ pub trait Number:
     fn from_real(value: f64) -> Self;
     /// The value of the variable `I`, the imaginary unit.
     fn imaginary() -> Self;
-    /// The function of that name.
+    /// The function with that name.
     fn function(name: &str) -> Option<fn(Self) -> Self>;
     /// `self` to the power of `exponent`.
     fn power(self, exponent: Self) -> Self;
     /// The angle of the point with ordinate `self`.
     fn angle(self, abscissa: Self) -> Self;
-    /// Whether it is neither infinite nor NaN.
+    /// Whether the number is neither infinite nor NaN.
     fn is_finite(&self) -> bool;
-    /// Whether it is NaN.
+    /// Whether the number is NaN.
     fn is_nan(&self) -> bool;
 }
 

@@ -17,7 +17,8 @@ pub struct Common {
     pub interval: i32,
     /// Delay in milliseconds.
     pub delay: i32,
-    /// The number to add to the delays of all headers, in their unit, so that the first delay is that of the data.
+    /// The number that is added to the delays of all headers, in their unit, so that the first delay is that
+    /// of the data.
     pub shift: i32,
 }
 
@@ -35,7 +36,8 @@ impl Common {
                 } else {
                     i32::MAX as usize
                 },
-            "n1={}: trace headers of SU hold at most 65535 samples (sfwindow takes a part, sfput n1= n2= cuts traces, sfsegywrite writes more)",
+            "n1={}: trace headers of SU hold at most 65535 samples (sfwindow takes a part, sfput n1= n2= \
+            splits traces, and sfsegywrite writes longer ones)",
             axis.n
         );
         let milliseconds = match axis.unit.as_deref() {
@@ -44,7 +46,7 @@ impl Common {
             _ => axis.d >= 1.0,
         };
         let scale = if milliseconds { 1.0 } else { 1000.0 };
-        // With all digits of the header: 0.1 in single precision is a little more.
+        // Use all digits of the header: 0.1 in single precision is a little more than 0.1.
         let d = input.header().double("d1").unwrap_or(f64::from(axis.d));
         let (exact, interval) = interval(job, (d, d * scale * 1000.0), su)?;
         let delay = (f64::from(axis.o) * scale).round();
@@ -73,7 +75,7 @@ impl Common {
         })
     }
 
-    /// Whether only a file of revision 2.1 holds the number of samples or the interval.
+    /// Whether only a file of revision 2.1 can hold the number of samples or the interval.
     pub fn is_new(&self) -> bool {
         self.short() == 0 || self.exact != f64::from(self.interval)
     }
@@ -83,7 +85,7 @@ impl Common {
         u16::try_from(self.samples).map_or(0, i32::from)
     }
 
-    /// Computes the shift of delays from the delay of the data and that of the first header.
+    /// Computes the shift of the delays from the delay of the data and that of the first header.
     pub fn begin_at(&mut self, job: &Job, fields: &[Field], keys: &[i32]) -> Result<()> {
         let place = fields
             .iter()
@@ -95,7 +97,8 @@ impl Common {
         self.shift = wanted.round() as i32 - keys[place];
         if (wanted - wanted.round()).abs() * factor > 0.01 {
             job.warn(&format!(
-                "o1 is {} ms, but tscalar of the first trace header means delays in units of {factor} ms: it becomes {} ms",
+                "o1 is {} ms, but tscalar of the first trace header means that delays are in units of \
+                {factor} ms: it becomes {} ms",
                 self.delay,
                 wanted.round() * factor
             ));
@@ -146,10 +149,11 @@ impl Common {
     }
 }
 
-/// The exact interval in microseconds and its value for a field of two bytes, from `d1` and `d1` in microseconds. An
-/// interval that two bytes cannot hold makes a file of revision 2.1, with a warning; SU has no longer field.
+/// The exact interval in microseconds and its value for a field of two bytes, from `d1` and `d1` in
+/// microseconds. An interval that two bytes cannot hold requires a file of revision 2.1, with a warning; SU
+/// has no longer field.
 fn interval(job: &Job, (d1, exact): (f64, f64), su: bool) -> Result<(f64, i32)> {
-    // 123.7, not 123.69999999999999.
+    // This gives 123.7, not 123.69999999999999.
     let exact: f64 = format_g(exact, 12).parse()?;
     ensure!(
         exact > 0.0 && exact.is_finite(),

@@ -9,7 +9,7 @@ use super::samples::Order;
 /// A point: x, y and z, positive downwards.
 pub type Place = [f64; 3];
 
-/// Length of a foot in m.
+/// The length of a foot in m.
 const FOOT: f64 = 0.3048;
 
 /// First bytes of fields of the trace header: field record, trace in the record, source point, offset, elevations and
@@ -27,10 +27,10 @@ pub const SOURCE: usize = 72;
 pub const RECEIVER: usize = 80;
 pub const COUNIT: usize = 88;
 
-/// The smallest power of ten, at most 10000, with which integers of four bytes preserve all coordinates in single
-/// precision, or else within its last digit; if none does, the largest that the integers allow. The second number is
-/// the largest rounding error beyond that digit. `all` holds the coordinates and what is added to each before it is
-/// written, an origin.
+/// The smallest power of ten, at most 10000, with which integers of four bytes preserve all coordinates in
+/// single precision, or else within its last digit; if none does, the largest that the integers allow. The
+/// second number is the largest rounding error beyond that digit. `all` holds the coordinates and, for each,
+/// the origin that is added before it is written.
 pub fn divisor(all: &[(f64, f64)]) -> Result<(f64, f64)> {
     let sums = all.iter().map(|(x, origin)| (x + origin).abs());
     let largest = sums.fold(0.0, f64::max);
@@ -39,7 +39,7 @@ pub fn divisor(all: &[(f64, f64)]) -> Result<(f64, f64)> {
         "a coordinate of {largest} does not fit into the four bytes of a header"
     );
     let back = |(x, origin): (f64, f64), by: f64| ((x + origin) * by).round() / by - origin;
-    // What sum, product and quotient lose in double precision, which is nothing without an origin.
+    // This is the error of sum, product and quotient in double precision, which is zero without an origin.
     let double = |(x, origin): (f64, f64)| match origin {
         0.0 => 0.0,
         _ => 4.0 * f64::EPSILON * (x + origin).abs(),
@@ -81,7 +81,7 @@ pub fn unit_of(job: &Job, layout: &Layout, arc: Option<&str>) -> Result<f64> {
     if convert {
         ensure!(
             layout.lengths != METRES && arc.is_none(),
-            "feet=convert: the {}; leave feet= out",
+            "feet=convert: the {}; leave out feet=",
             match arc {
                 Some(arc) => format!("coordinates are {arc}"),
                 None => "binary header says that lengths are in metres (mfeet=1)".into(),
@@ -107,7 +107,7 @@ pub fn places(order: Order, header: &[u8]) -> (Place, Place) {
     let depth = value(SDEPTH, heights) - value(SELEV, heights);
     let source = [value(SOURCE, coordinates), value(SOURCE + 4, coordinates), depth];
     let z = value(GELEV, heights);
-    // Avoids a negative zero.
+    // This avoids a negative zero.
     let z = if z == 0.0 { 0.0 } else { -z };
     (
         source,

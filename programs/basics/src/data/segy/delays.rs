@@ -20,9 +20,9 @@ pub fn delay(layout: &Layout, header: &[u8]) -> f64 {
 pub struct Alignment {
     /// The smallest delay, in ms, at which the time axis begins.
     pub earliest: f64,
-    /// Number of samples of the time axis, up to the latest end of a trace.
+    /// The number of samples of the time axis, up to the latest end of a trace.
     pub samples: usize,
-    /// Number of samples of the time axis before each trace that is kept.
+    /// The number of samples of the time axis before each trace that is kept.
     pub before: Vec<usize>,
 }
 
@@ -52,7 +52,9 @@ impl Alignment {
             // Headers hold whole milliseconds, so half a millisecond is within rounding.
             ensure!(
                 (samples * step - (delay - earliest)).abs() <= 0.5,
-                "align=y: trace {} begins {} ms after the earliest one, which is not a whole number of samples of {step} ms: read the file without align=y and shift the traces by sfdatstretch datum=",
+                "align=y: trace {} begins {} ms after the earliest one, which is not a whole number of \
+                samples of {step} ms: read the file without align=y and shift the traces with sfdatstretch \
+                datum=",
                 trace + 1,
                 delay - earliest
             );

@@ -22,13 +22,14 @@ const WIDE: f64 = 1.3e5;
 pub struct Geometry {
     sources: Vec<Place>,
     receivers: Vec<Place>,
-    /// Number of receivers of a shot.
+    /// The number of receivers of a shot.
     spread: usize,
     /// The divisor of coordinates in headers: 1, 10, 100, 1000 or 10000.
     divisor: f64,
-    /// The x and y that were subtracted from the points of headers, or were added to those of lists.
+    /// The x and y that were subtracted from the points of headers, or that are added to those of lists.
     origin: Option<[f64; 2]>,
-    /// Length in m of the unit of `origin=` on the command line, if points were converted to metres; else 1.
+    /// The length in m of the unit of `origin=` on the command line, if points were converted to metres; else
+    /// 1.
     unit: f64,
 }
 
@@ -78,7 +79,8 @@ pub fn geometry(
     found.count_from_origin(job)?;
     if nowhere {
         job.warn(
-            "all coordinates of sources and receivers are 0 in the trace headers, so all points of sou= and rec= are 0: make the points yourself (sfmath, sfcsv2rsf)",
+            "all coordinates of sources and receivers are 0 in the trace headers, so all points of sou= and \
+            rec= are 0: make the points with other programs (sfmath, sfcsv2rsf)",
         );
     }
     if !job.is_dry_run() {
@@ -91,8 +93,8 @@ impl Geometry {
     /// Reads the lists of points that `sou=` and `rec=` name, for data with these axes after the time axis.
     ///
     /// # Errors
-    /// Only one list is given, the lists do not fit each other or the number or order of the traces, or coordinates are
-    /// too large.
+    /// Only one list is given, the lists do not fit each other or the number or the order of the traces, or
+    /// coordinates are too large.
     pub fn of_lists(job: &mut Job, axes: &[Axis]) -> Result<Option<Self>> {
         if !job.has_input("sou") && !job.has_input("rec") {
             return Ok(None);
@@ -131,7 +133,9 @@ impl Geometry {
         }
         if let Some(own) = asked.and(from).filter(|_| asked != from) {
             job.warn(&format!(
-                "origin={} replaces origin={}, which the header of sou= has: the coordinates that are written differ from those that sfsegyread read by the difference; leave origin= out to write those",
+                "origin={} replaces origin={}, which the header of sou= has: the coordinates that are \
+                written differ from those that sfsegyread read by the difference of the origins; leave out \
+                origin= to write the original ones",
                 told(asked),
                 told(Some(own))
             ));
@@ -163,7 +167,7 @@ impl Geometry {
         Ok(Some(found))
     }
 
-    /// Warns if rounding to integers changes offsets much, as of offsets in kilometres.
+    /// Warns if rounding to integers changes offsets much, as for offsets in kilometres.
     fn tell_offsets(&self, job: &Job, shots: usize) {
         let traces = 0..self.spread * shots;
         let offsets = || traces.clone().map(|trace| self.offset(trace));
@@ -171,7 +175,8 @@ impl Geometry {
         let off = offsets().fold(0.0, |most: f64, x| most.max((x - x.round()).abs()));
         if off > 0.01 * largest {
             job.warn(&format!(
-                "offsets are rounded by up to {off:.3}, and the largest is {largest:.3}: headers hold whole numbers without a scalar; give sou= and rec= in metres"
+                "offsets are rounded by up to {off:.3}, and the largest is {largest:.3}: headers hold \
+                offsets as whole numbers without a scalar; give sou= and rec= in metres"
             ));
         }
     }
@@ -251,7 +256,10 @@ impl Geometry {
         })?;
         if again > 0 && sources.iter().any(|place| place[..2] != [0.0; 2]) {
             job.warn(&format!(
-                "{again} times the field record (fldr) of a trace is another than that of the trace before it, but its source has the same place: a shot of sou= and rec= is all consecutive traces of one place, so these records are one shot; select single records by mask=, or read all without sou= and rec="
+                "{again} times the field record (fldr) of a trace differs from that of the previous trace, \
+                although the source has the same position: a shot of sou= and rec= consists of all \
+                consecutive traces with the same source position, so these records form one shot; select \
+                single records by mask=, or read all without sou= and rec="
             ));
         }
         let arc = match unit {
@@ -262,7 +270,9 @@ impl Geometry {
         };
         if let Some(arc) = arc {
             job.warn(&format!(
-                "coordinates are {arc} (counit={unit} in the trace headers), but sou= and rec= hold them unchanged: the modelling programs need metres, so project them (by pyproj or the like) and make the points by sfcsv2rsf"
+                "coordinates are {arc} (counit={unit} in the trace headers), but sou= and rec= hold them \
+                unchanged: the modelling programs need metres, so project them (with pyproj or the like) and \
+                make the points with sfcsv2rsf"
             ));
         }
         if sources
@@ -270,7 +280,9 @@ impl Geometry {
             .chain(&receivers)
             .all(|place| place[..2] == [0.0; 2])
         {
-            job.warn("all coordinates of the trace headers are 0, and so are x and y of sou= and rec=: the file has no geometry at the bytes of the standard; read coordinates at other bytes by name (sfsegyread tfile= sx=BYTE gx=BYTE), or make points by sfpoints or sfcsv2rsf");
+            job.warn("all coordinates of the trace headers are 0, and so are x and y of sou= and rec=: the \
+            file has no geometry at the bytes of the standard; read coordinates at other bytes by name \
+            (sfsegyread tfile= sx=BYTE gx=BYTE), or make points with sfpoints or sfcsv2rsf");
         }
         let unit = unit_of(job, layout, arc)?;
         for place in sources.iter_mut().chain(&mut receivers) {
@@ -325,11 +337,12 @@ impl Geometry {
             );
         }
         let before = self.origin.unwrap_or_default();
-        // Rounding removes the digits that the conversion of feet leaves.
+        // Rounding removes the digits that the conversion from feet leaves.
         let given = |a: usize| (before[a] / self.unit * 1e6).round() / 1e6;
         let near = |a: usize| (ends[a][0] / self.unit / 1000.0).floor() * 1000.0 + given(a);
         format!(
-            "origin={},{} subtracts these from all x and y (subtract them from the coordinates of the model as well; sfsegywrite sou= rec= adds them again)",
+            "origin={},{} subtracts these from all x and y (subtract them from the coordinates of the model, \
+            too; sfsegywrite sou= rec= adds them again)",
             near(0),
             near(1)
         )
@@ -351,11 +364,11 @@ impl Geometry {
             .iter()
             .chain(&self.receivers)
             .all(|place| place[1] == y);
-        // Points of x, z count from an origin that has their y.
+        // Points of x, z are relative to an origin that has their y.
         let origin = match (plane, self.origin) {
             (true, origin) if y != 0.0 => {
                 let [x, before] = origin.unwrap_or_default();
-                // Without the digits that the difference in double precision leaves.
+                // Rounding removes the digits that the difference in double precision leaves.
                 Some([x, ((before + y) * 1e6).round() / 1e6])
             }
             (_, origin) => origin,
@@ -402,8 +415,9 @@ impl Geometry {
     }
 }
 
-/// The message for data whose traces are not ordered by shot, then by receiver: the axis of shots comes before that of
-/// receivers by their labels, or the first axes do not make up the receivers of a shot.
+/// The message for data whose traces are not ordered by shot, then by receiver: according to the labels the
+/// axis of shots comes before that of receivers, or the lengths of the first axes do not multiply to the
+/// number of receivers of a shot.
 fn other_order(axes: &[Axis], spread: usize, shots: usize) -> Option<String> {
     let long: Vec<(usize, &Axis)> = (2..).zip(axes).filter(|(_, axis)| axis.n > 1).collect();
     if long.len() < 2 {
@@ -431,7 +445,7 @@ fn other_order(axes: &[Axis], spread: usize, shots: usize) -> Option<String> {
     let found: Vec<String> = long.iter().map(shown).collect();
     let way = match long[..] {
         [(i, _), (j, _)] => format!("sftransp plane={i}{j} exchanges these axes"),
-        _ => "reorder them by sftransp".into(),
+        _ => "reorder them with sftransp".into(),
     };
     Some(format!(
         "the traces are in the wrong order: {}, but headers of {spread} receivers (rec=) and {shots} shots (sou=) need receivers fastest, then shots; {way}",

@@ -18,7 +18,7 @@ pub struct Field {
     pub size: usize,
     /// The meaning.
     pub about: &'static str,
-    /// Whether the user gives its place, which takes precedence over a map in the file.
+    /// Whether the user gives the place of the field, which takes precedence over a map in the file.
     pub given: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The layout of a SEG-Y or SU file, and that of a SEG-Y file from its headers (`su.rs`: of an SU file).
+//! The layout of a SEG-Y or SU file, and the determination of that of a SEG-Y file from its headers (`su.rs`
+//! does so for SU files).
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -28,13 +29,13 @@ pub const FEET: i64 = 2;
 
 /// The layout of a file.
 pub struct Layout {
-    /// Byte order of headers.
+    /// The byte order of headers.
     pub order: Order,
-    /// Byte order of samples.
+    /// The byte order of samples.
     pub samples_order: Order,
     /// Format of samples.
     pub coding: Coding,
-    /// Number of samples of a trace.
+    /// The number of samples of a trace.
     pub samples: usize,
     /// Sampling interval in s; 0 if no header has one.
     pub step: f64,
@@ -44,11 +45,11 @@ pub struct Layout {
     pub spacing: Option<Spacing>,
     /// Whether `step` comes from the 8-byte field of revision 2.
     pub(super) step_is_long: bool,
-    /// Number of bytes before the first trace.
+    /// The number of bytes before the first trace.
     pub before: u64,
-    /// Number of bytes after the last trace.
+    /// The number of bytes after the last trace.
     pub behind: u64,
-    /// Number of bytes between the header of a trace and its samples.
+    /// The number of bytes between the header of a trace and its samples.
     pub between: usize,
     /// The map of the trace headers, if the file has one.
     pub map: Option<Map>,
@@ -56,7 +57,7 @@ pub struct Layout {
     pub lengths: i64,
 }
 
-/// Origin of an axis 1 that `d1` and `f1` of Seismic Unix give in place of `dt` and `delrt`.
+/// The origin of axis 1, which `d1` and `f1` of Seismic Unix give in place of `dt` and `delrt`.
 pub struct Spacing {
     /// Coordinate of the first sample.
     pub first: f64,
@@ -65,8 +66,8 @@ pub struct Spacing {
 }
 
 impl Layout {
-    /// Calls `visit` with number and header of every trace that is kept, before the traces themselves are read. `who`
-    /// begins the error message for a pipe.
+    /// Calls `visit` with the number and the header of every trace that is kept, before the traces themselves
+    /// are read. `who` begins the error message for a pipe.
     ///
     /// # Errors
     /// The input is a pipe, which cannot be read twice, or the file is too short.
@@ -95,8 +96,8 @@ impl Layout {
         Ok(())
     }
 
-    /// The sampling interval of a trace header in microseconds, if it differs from the one that is used. Intervals of 0
-    /// do not count, and those above 32767, which look negative, have a warning of their own.
+    /// The sampling interval of a trace header in microseconds, if it differs from the one that is used.
+    /// Intervals of 0 do not count, and those above 32767, which look negative, have a separate warning.
     pub fn other_interval(&self, header: &[u8]) -> Option<usize> {
         let told = self.order.count(&self.standard(header), DT);
         let taken = self.step * 1e6;
@@ -204,8 +205,9 @@ fn second_revision(layout: &mut Layout, binary: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The sampling interval in microseconds from the two-byte fields of the binary header and the first trace header. The
-/// standard makes them unsigned; a value that would be negative with a sign gives way to one that would not.
+/// The sampling interval in microseconds from the two-byte fields of the binary header and the first trace
+/// header. In the standard these fields are unsigned; of two values, one that would be negative with a sign
+/// is replaced by one that would not be.
 fn interval(job: &Job, binary: usize, trace: usize) -> usize {
     const NEGATIVE: usize = 1 << 15;
     let signed = |n: usize| n as i64 - if n < NEGATIVE { 0 } else { 1 << 16 };
@@ -225,8 +227,8 @@ have no sign (sfput d1= sets another)",
     taken
 }
 
-/// Takes the number of samples and the sampling interval from the first trace header, if the binary header has none or
-/// if only then the file holds a whole number of traces.
+/// Takes the number of samples and the sampling interval from the first trace header, if the binary header
+/// has none, or if only the former make the file hold a whole number of traces.
 fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) {
     let first = &layout.standard(first).into_owned();
     let (samples, step) = (layout.order.count(first, NS), layout.order.count(first, DT));
@@ -259,8 +261,8 @@ fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) 
     }
 }
 
-/// The major revision number: a byte of its own, or the upper byte of a number of two, whose place depends on the byte
-/// order.
+/// The major revision number: either a separate byte, or the upper byte of a two-byte number, whose place
+/// depends on the byte order.
 pub fn major(order: Order, binary: &[u8]) -> usize {
     match binary[REVISION] {
         0 => order.count(binary, REVISION) >> 8,
@@ -276,8 +278,8 @@ fn order(job: &Job, binary: &[u8]) -> Result<Order> {
     Ok(order_of(binary).unwrap_or(Order::Big))
 }
 
-/// The byte order of a binary header, where its byte-order constant gives it, or its format code is valid in only one
-/// order.
+/// The byte order of a binary header, if its byte-order constant gives it or its format code is valid in only
+/// one order.
 pub fn order_of(binary: &[u8]) -> Option<Order> {
     match &binary[ORDER_CONSTANT..ORDER_CONSTANT + 4] {
         [1, 2, 3, 4] => return Some(Order::Big),
@@ -292,9 +294,10 @@ pub fn order_of(binary: &[u8]) -> Option<Order> {
     }
 }
 
-/// Reads the extended textual headers after the binary header and returns them in ASCII. Their number in the binary
-/// header is valid from revision 1 on. In older files it may be anything, and is used only if a stanza follows, which
-/// begins with `((`, or if only then the file holds a whole number of traces.
+/// Reads the extended textual headers after the binary header and returns them in ASCII. Their number in the
+/// binary header is valid from revision 1 on. In older files it may be anything. It is then used only if a
+/// stanza follows, which begins with `((`, or if the file holds a whole number of traces only with these
+/// headers.
 fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<Vec<String>> {
     let order = layout.order;
     let (major, told) = (major(order, binary), order.int(binary, EXTENDED, 2));

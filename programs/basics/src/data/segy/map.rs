@@ -8,7 +8,8 @@ use rsf_io::Job;
 use super::keys::TRACE_HEADER;
 use super::samples::{Coding, Order};
 
-/// Names of that appendix and lengths in bytes of the keys of the standard trace header, in order and without gaps.
+/// The names (from that appendix) and the lengths in bytes of the keys of the standard trace header, in order
+/// and without gaps.
 #[rustfmt::skip]
 const STANDARD: [(&str, usize); 89] = [
     ("linetrc", 4), ("reeltrc", 4), ("ffid", 4), ("chan", 4), ("espnum", 4), ("cdp", 4), ("cdptrc", 4), ("trctype", 2),
@@ -74,7 +75,7 @@ struct Entry {
     at: usize,
     kind: Kind,
     to: usize,
-    /// Its length in bytes in the standard trace header.
+    /// The length of the key in bytes in the standard trace header.
     size: usize,
 }
 
@@ -92,7 +93,7 @@ impl Map {
         let map = Self::parsed(job, text);
         map.context(
             "the file has a map of its trace headers (stanza SEG:Layout of revision 2.1) that cannot be used; \
-layout=n reads the keys at the bytes of the standard, and name=byte reads a key elsewhere",
+layout=n reads the keys at the bytes of the standard, and name=byte reads a key at another byte",
         )
     }
 
@@ -167,7 +168,7 @@ layout=n reads the keys at the bytes of the standard, and name=byte reads a key 
                 Kind::Unsigned(4) => f64::from(order.int(bytes, 0, 4) as u32),
                 _ => order.count(bytes, 0) as f64,
             };
-            // Two bytes may also hold unsigned counts.
+            // Two bytes may also hold unsigned numbers.
             let (low, high) = match size {
                 2 => (-32_768.0, 65_535.0),
                 _ => (f64::from(i32::MIN), f64::from(i32::MAX)),

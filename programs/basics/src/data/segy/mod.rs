@@ -1,7 +1,7 @@
 //! SEG-Y and SU: data, textual and binary headers, and trace headers as an RSF file.
 //!
-//! No crate is used, because those for SEG-Y map whole files into memory, support neither SU nor pipes, and do not give
-//! access to all bytes of a trace header, which `tfile=` needs.
+//! No crate for SEG-Y is used, because they map whole files into memory, support neither SU nor pipes, and do
+//! not give access to all bytes of a trace header, which `tfile=` needs.
 
 mod common;
 mod coordinates;
@@ -55,7 +55,7 @@ const DT: usize = 116;
 const D1: usize = 180;
 const TSCALAR: usize = 214;
 
-/// The factor that a scalar of times or coordinates stands for: a negative one divides, and 0 means 1.
+/// The factor that a scalar of times or coordinates represents: a negative scalar divides, and 0 means 1.
 fn factor(scalar: i32) -> f64 {
     match scalar {
         0 => 1.0,

@@ -10,16 +10,16 @@ use super::{DELRT, DT, NS};
 #[derive(Default)]
 pub struct Narrow {
     count: u64,
-    /// Name, trace (from 1) and value of the first.
+    /// Name, trace (counted from 1) and value of the first such key.
     first: Option<(String, u64, i32)>,
 }
 
 impl Narrow {
-    /// Looks at the keys of a trace (counted from 0), whose delays are moved by `shift`. The number of samples and the
-    /// interval are those of the data, whatever the keys say.
+    /// Examines the keys of a trace (counted from 0), whose delays are moved by `shift`. The number of
+    /// samples and the interval are ignored, because those of the data are written.
     ///
     /// # Errors
-    /// A key has more than two bytes can hold.
+    /// A key is too large for two bytes.
     pub fn look(&mut self, fields: &[Field], keys: &[i32], shift: i32, trace: u64) -> Result<()> {
         let short = fields.iter().zip(keys).filter(|(field, _)| field.size == 2);
         for (field, key) in short.filter(|(field, _)| ![NS, DT].contains(&field.at)) {
@@ -53,7 +53,9 @@ impl Narrow {
         }
         if let Some((name, trace, value)) = self.first {
             job.warn(&format!(
-                "{} keys of trace headers are above 32767, the most that two bytes with a sign hold, the first {name}={value} of trace {trace}: most programs, sfsegyread included, read it as {}",
+                "{} keys of trace headers are above 32767, the largest number that two signed bytes hold; \
+                the first is {name}={value} of trace {trace}: most programs, including sfsegyread, read it \
+                as {}",
                 self.count,
                 value - 65_536
             ));

@@ -30,25 +30,28 @@ pub static SUREAD: Program = Program {
     params: &PARAMS,
 };
 
-const COMMENTS: &str = "The data become reals, axis 1 time in s (from delrt and dt), axis 2 traces. The header of every \
-trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, with the names of Seismic Unix: tracl \
-tracr fldr tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key on the \
-command line (iline=220) is read from another byte, counted from 0; key1=name name=byte key1_len=4 adds a key after the \
-91.\n\n\
+const COMMENTS: &str = "The data become reals, with time in s (from delrt and dt) along axis 1 and traces along axis 2. \
+The header of every trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, with the names of \
+Seismic Unix: tracl tracr fldr tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). \
+A key on the command line (iline=220) is read from another byte, counted from 0; key1=name name=byte key1_len=4 adds a \
+key after the 91.\n\n\
 SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 \
-(integers of 4, 2, 3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single precision; \
-textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the \
-byte order, endian=n declares little-endian). Additional trace headers of revision 2 are skipped. \
-If the file has a map of the trace headers (stanza SEG:Layout of revision 2.1), keys come from the bytes and types that it gives, and keys that it does not list \
-are 0. All traces must \
-have the same length; headers that give another length are reported, and so are different delays (delrt), which align=y takes into account. If the binary header has no number of samples or no \
-sampling interval, those of the first trace are used; for SU without dt, d1 and f1 (reals at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n\
-sou= and rec= name files for the points of sources and receivers, as the modelling programs read them (x, z or, if y changes, x, y, z; z downwards; from sx, sy, \
-selev, sdepth, gx, gy, gelev with scalco and scalel). The y that all points of x, z have is added to origin= in the headers of both files, so that sfsegywrite writes it again. The data then have the axes time, receiver \
-and shot; a shot consists of consecutive traces with the same source. sftransp plane=12 | sfspray axis=2 n=1 turns them into receiver, \
-component, time, shot; for data of vertical velocity only, sfpad n2=2 (n2=3 in 3-D) adds the other components as zeros.\n\n\
-An SU file whose samples and headers differ in byte order, as Madagascar's sfsuwrite writes it by default, \
-is recognised by its first trace unless suxdr=y or endian=n is given.\n\n\
+(integers of 4, 2, 3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single \
+precision; textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y \
+detects the byte order, endian=n declares little-endian). Additional trace headers of revision 2 are skipped. If the \
+file has a map of the trace headers (stanza SEG:Layout of revision 2.1), keys come from the bytes and types that it \
+gives, and keys that it does not list are 0. All traces must have the same length; headers that give another length are \
+reported, and so are different delays (delrt), which align=y takes into account. If the binary header has no number of \
+samples or no sampling interval, those of the first trace are used; SU without dt uses d1 and f1 (reals at bytes 181 to \
+188). The memory used does not depend on the size of the file.\n\n\
+sou= and rec= name files for the points of sources and receivers, as the modelling programs read them (x, z or, if y \
+varies, x, y, z; z downwards; from sx, sy, selev, sdepth, gx, gy, gelev with scalco and scalel). For points x, z the \
+common y is added to origin= in the headers of both files, so that sfsegywrite writes it again. The data then have the \
+axes time, receiver and shot; a shot consists of consecutive traces with the same source. sftransp plane=12 | sfspray \
+axis=2 n=1 converts them to receiver, component, time, shot; for data with only vertical velocity, sfpad n2=2 (n2=3 in \
+3-D) adds the other components as zeros.\n\n\
+An SU file whose samples and headers differ in byte order, as Madagascar's sfsuwrite writes it by default, is recognised \
+by its first trace unless suxdr=y or endian=n is given.\n\n\
 Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; \
 traces may have more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a \
 trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
@@ -95,14 +98,15 @@ static PARAMS: [Param; 22] = [
     Param::int("ns")
         .default_text("of the headers")
         .range(">= 1", Some(1.0), None)
-        .doc("samples of a trace"),
+        .doc("number of samples of a trace"),
     Param::bool("align")
         .default("n")
-        .doc("y: place traces of different delays (delrt) on a common time axis, with zeros before and after them; n: all begin at o1"),
+        .doc("y: place traces with different delays (delrt) on a common time axis, with zeros before and \
+        after them; n: all traces begin at o1"),
     Param::int("n2")
         .default_text("0: all")
         .range(">= 0", Some(0.0), None)
-        .doc("traces to read"),
+        .doc("number of traces to read"),
     Param::string("read")
         .default("b")
         .doc("b: data and headers of traces; d: data only; h: headers only"),
@@ -224,7 +228,7 @@ fn time_axis(job: &Job, layout: &Layout, (samples, delay): (usize, f64)) -> Axis
     Axis::new(samples, 0.0, 1.0).label("Sample")
 }
 
-/// Writes the axes of the file of trace headers, and names and places of the keys that were added.
+/// Writes the axes of the file of trace headers, and the names and places of the keys that were added.
 fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Result<()> {
     output.set_kind(rsf_io::Kind::Int);
     output.set_axis(1, &Axis::new(fields.len(), 0.0, 1.0));
@@ -264,7 +268,7 @@ fn fields(job: &Job) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
-/// The number of traces: that of `n2=`, else all of the file.
+/// The number of traces: `n2=`, or else all traces of the file.
 fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     let wanted = job.int_opt("n2")?.unwrap_or(0) as u64;
     let Some(length) = tape.length else {
@@ -284,7 +288,7 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
             "a trace of {} samples has {size} bytes ({}); if the headers are wrong, give {}",
             layout.samples,
             layout.coding.words(),
-            // SU has one format, and nothing before its traces.
+            // SU has a single format, and nothing before its traces.
             if layout.before == 0 {
                 "ns="
             } else {
@@ -343,14 +347,14 @@ struct Outputs {
 /// Inconsistencies of trace headers.
 #[derive(Default)]
 struct Others {
-    /// Traces whose header gives another number of samples.
+    /// Traces whose headers give another number of samples.
     lengths: Odd,
-    /// Traces whose header gives another sampling interval.
+    /// Traces whose headers give another sampling interval.
     intervals: Odd,
     /// The delay of the first trace, in ms, and traces with another delay.
     delay: f64,
     delays: Odd,
-    /// Number of values, read by the map of the headers, that the integers of keys cannot hold exactly.
+    /// The number of values, read by the map of the headers, that the integers of keys cannot hold exactly.
     changed: u64,
 }
 
@@ -392,16 +396,17 @@ impl Others {
         let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
-                "{count} trace headers give a number of samples other than the {} with which all traces are read, the first \
-that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= sets the number for all)",
+                "{count} trace headers give a number of samples other than the {} with which all traces are read; the \
+first is that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= \
+sets the number for all)",
                 layout.samples, first.0, first.1
             ));
         }
         let Odd { count, first } = self.intervals;
         if count > 0 {
             job.warn(&format!(
-                "the sampling interval is that of {}, {} microseconds, but {count} trace headers have another one, the first that of trace {} with {}: \
-if those are right, sfput d1={} corrects it",
+                "the sampling interval is that of {}, {} microseconds, but {count} trace headers have another one; the \
+first is that of trace {} with {}: if those are right, sfput d1={} corrects it",
                 layout.step_of,
                 (layout.step * 1e6) as f32,
                 first.0,
@@ -412,7 +417,9 @@ if those are right, sfput d1={} corrects it",
         let Odd { count, first } = self.delays;
         if count > 0 && !in_place {
             job.warn(&format!(
-                "the first trace begins at {} ms (delrt) but {count} others at other times, the first of them trace {} at {} ms: all are written from o1 on, so those are shifted by the difference (align=y places every trace at its time)",
+                "the first trace begins at {} ms (delrt) but {count} others at other times; the first of \
+                these is trace {} at {} ms: all traces are written from o1 on, so these are shifted by the \
+                difference (align=y places every trace at its time)",
                 self.delay, first.0, first.1
             ));
         }

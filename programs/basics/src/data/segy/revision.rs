@@ -24,11 +24,11 @@ pub(super) fn second_revision(header: &mut [u8], order: Order, samples: usize, i
     order.put_long(header, FIRST_TRACE, (TEXT_HEADER + BINARY_HEADER) as u64);
 }
 
-/// Checks that the binary header called `name` has this byte order, as far as it can be known.
+/// Checks that the binary header called `name` has this byte order, as far as it can be determined.
 pub(super) fn check_order(name: &str, header: &[u8], order: Order) -> Result<()> {
     ensure!(
         order_of(header).is_none_or(|own| own == order),
-        "{name} has the other byte order: {} writes that one",
+        "{name} has the other byte order: {} writes a file with that order",
         if order == Order::Big {
             "endian=n"
         } else {
@@ -43,7 +43,8 @@ pub(super) fn count_no_texts(job: &Job, header: &mut [u8], order: Order) {
     let texts = order.int(header, EXTENDED, 2);
     if texts != 0 && header[REVISION] > 0 {
         job.warn(&format!(
-            "the binary header announces {texts} extended textual headers, but none is written: the number was set to 0"
+            "the binary header announces {texts} extended textual headers, but they are not written: the \
+            number was set to 0"
         ));
         order.put_int(header, EXTENDED, 2, 0);
     }

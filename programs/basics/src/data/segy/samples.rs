@@ -58,9 +58,9 @@ impl Coding {
             _ => "",
         };
         bail!(
-            "format {number}{why} cannot be read or written: formats are 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 \
-and 9 (integers of 4, 2, 3, 1 and 8 bytes) and 10, 11, 12, 15 and 16 (unsigned integers of 4, 2, 8, 3 and 1 bytes); format= replaces \
-what the binary header says"
+            "format {number}{why} cannot be read or written: formats are 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 \
+bytes), 2, 3, 7, 8 and 9 (integers of 4, 2, 3, 1 and 8 bytes) and 10, 11, 12, 15 and 16 (unsigned integers \
+of 4, 2, 8, 3 and 1 bytes); format= replaces the format of the binary header"
         )
     }
 
@@ -103,7 +103,7 @@ what the binary header says"
     pub fn decode(self, order: Order, bytes: &[u8], values: &mut [f32]) {
         let four = bytes.chunks_exact(4).map(|b| order.word(b));
         let whole = bytes.chunks_exact(self.size()).map(|b| order.whole(b));
-        // Shifts the sign to the highest of 64 bits.
+        // This shifts the sign to the highest of 64 bits.
         let shift = 64 - 8 * self.size() as u32;
         match self {
             Self::Ibm => fill(values, four.map(from_ibm)),
@@ -206,8 +206,8 @@ impl Losses {
         }
         if let Some((low, high)) = coding.range().filter(|_| clipped > 0) {
             words.push(format!(
-                "{clipped} samples were clipped at {} the largest of {}; the largest of the data is {largest}: scale them down by sfscale \
-                rscale=, or write reals by format=5",
+                "{clipped} samples were clipped at {} the largest of {}; the largest of the data is {largest}: scale \
+                them down with sfscale rscale=, or write reals with format=5",
                 match low {
                     0.0 => format!("0 and {high}, the smallest and"),
                     _ => format!("{high},"),
@@ -218,8 +218,8 @@ impl Losses {
         // Rounding by half a unit is 2 % of 25 units.
         if rounding > 0.02 * largest {
             words.push(format!(
-                "the largest sample is {largest}, and {} are whole numbers: rounding leaves little or nothing of the data; scale them up by \
-                sfscale rscale=, or write reals by format=5",
+                "the largest sample is {largest}, and {} are whole numbers: rounding leaves little or nothing of the \
+                data; scale them up with sfscale rscale=, or write reals with format=5",
                 coding.words()
             ));
         }
@@ -336,7 +336,7 @@ impl Order {
     }
 }
 
-/// 16^power as a double, made from its exponent bits; powers of IBM reals lie between -64 and 64.
+/// 16^power as a double, built from its exponent bits; powers of IBM reals lie between -64 and 64.
 fn sixteen_to(power: i32) -> f64 {
     f64::from_bits(((1023 + 4 * power) as u64) << 52)
 }
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(from_ibm(0x7fff_ffff), f32::MAX);
         assert_eq!(to_ibm(f32::NEG_INFINITY), 0xffff_ffff);
         assert_eq!(to_ibm(f32::NAN), 0);
-        // A fraction that begins with zeros.
+        // The fraction may begin with zeros.
         assert_eq!(from_ibm(0x4201_0000), 1.0);
     }
 

@@ -1,4 +1,4 @@
-//! The layout of an SU file, from its first trace.
+//! Determines the layout of an SU file from its first trace.
 
 use std::cmp::Ordering;
 
@@ -63,8 +63,8 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
     if !told && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
         layout.samples_order = order.turned();
         job.warn(&format!(
-            "headers are {} and samples {}, as Madagascar's sfsuwrite writes them, and are read accordingly (suxdr=y or endian=n means \
-            that both have the same byte order)",
+            "headers are {} and samples {}, as Madagascar's sfsuwrite writes them, and are read accordingly (suxdr=y or \
+            endian=n declares that both have the same byte order)",
             order.words(),
             layout.samples_order.words()
         ));
@@ -80,7 +80,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
 fn spacing_of_su(job: &Job, layout: &mut Layout, first: &[u8]) {
     let real = |at: usize| f64::from(f32::from_bits(layout.order.int(first, at, 4) as u32));
     let (step, begin) = (real(D1), real(D1 + 4));
-    // SEG-Y has integers there, which are tiny when they are read as reals.
+    // SEG-Y has integers at this place, which are tiny if they are read as reals.
     if !(1e-9..1e9).contains(&step) {
         return;
     }
@@ -98,8 +98,9 @@ fn spacing_of_su(job: &Job, layout: &mut Layout, first: &[u8]) {
     });
 }
 
-/// The byte order of the headers: the one in which the file holds a whole number of traces, or, if that is so in both
-/// or in neither, as in a file that was cut short, the one in which more fields of the first header are plausible.
+/// The byte order of the headers: the one in which the file holds a whole number of traces. If that is true
+/// of both or of neither, as for a truncated file, it is the order in which more fields of the first header
+/// are plausible.
 fn likely(header: &[u8], ns: Option<i64>, length: Option<u64>) -> Order {
     let size = |order: Order| {
         let samples = ns.map_or(order.count(header, NS), |n| n as usize);
@@ -134,8 +135,8 @@ fn likely(header: &[u8], ns: Option<i64>, length: Option<u64>) -> Order {
     }
 }
 
-/// Whether the samples have another byte order than the headers. In the wrong order the last mantissa bits become the
-/// exponent, so magnitudes lie anywhere between 1e-38 and 1e38, or are denormal.
+/// Whether the byte order of the samples differs from that of the headers. In the wrong order the last
+/// mantissa bits become the exponent, so magnitudes lie anywhere between 1e-38 and 1e38, or are denormal.
 fn mixed(samples: &[u8], order: Order) -> bool {
     let usual = |order: Order| {
         let values = samples

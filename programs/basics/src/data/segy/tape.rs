@@ -16,7 +16,7 @@ pub struct Tape {
     held: Cursor<Vec<u8>>,
     /// The name for messages.
     pub name: String,
-    /// Length of the file in bytes; `None` for a pipe.
+    /// The length of the file in bytes; `None` for a pipe.
     pub length: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl Tape {
     /// Fills `bytes`; `what` describes them for an error message.
     ///
     /// # Errors
-    /// The file ends before, or cannot be read.
+    /// The file ends before that, or cannot be read.
     pub fn fill(&mut self, bytes: &mut [u8], what: &dyn Fn() -> String) -> Result<()> {
         match self.read_exact(bytes) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {

@@ -97,14 +97,15 @@ pub fn to_ebcdic(text: &[u8], name: &str) -> Result<Vec<u8>> {
     }
     let text = std::str::from_utf8(text).ok().with_context(|| {
         format!(
-            "{name} has {} bytes and is not a text: a textual header has {TEXT_HEADER} bytes, or is a text of lines",
+            "{name} has {} bytes and is not text: a textual header must have {TEXT_HEADER} bytes, or be text \
+            in lines",
             text.len()
         )
     })?;
     let lines: Vec<&str> = text.lines().collect();
     ensure!(
         lines.len() <= TEXT_HEADER / LINE && lines.iter().all(|line| line.chars().count() <= LINE),
-        "{name} has {} lines, the longest of {} characters, but a textual header holds {} lines of {LINE}",
+        "{name} has {} lines, the longest with {} characters, but a textual header holds {} lines of {LINE}",
         lines.len(),
         lines.iter().map(|line| line.chars().count()).max().unwrap_or(0),
         TEXT_HEADER / LINE

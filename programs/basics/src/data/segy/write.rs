@@ -38,27 +38,28 @@ pub static SUWRITE: Program = Program {
 };
 
 const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sfsegyread writes them, and any keys that \
-were added there. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic data \
-(trid), ns, dt and delrt. ns, dt and delrt are those of the data: they replace zeros in tfile=, and a header \
-with other values is corrected, with a warning. Delays that differ between traces keep their differences from the first, \
-whose delay is o1. A number that does not fit into the two bytes of its key is an error; one above 32767, which most programs read as negative, is reported.\n\n\
-sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): fldr, ep, tracf, \
-offset, sx, sy, gx, gy, sdepth, gelev, and in scalco and scalel the power of ten that keeps their digits. The traces must be ordered by \
-shot, then by receiver, as by sftransp < data.rsf plane=13 | sfwindow n2=1 f2=0 | sfsegywrite sou=sou.rsf rec=rec.rsf, for one shot or \
-several.\n\n\
-The textual header comes from hfile= (3200 bytes, or up to 40 lines of up to 80 characters), the binary one from bfile= (400 \
-bytes). Without these parameters, files named header and binary in the current folder are used if they have those \
+were added to them. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic data \
+(trid), ns, dt and delrt. ns, dt and delrt are those of the data: they replace zeros in tfile=, and a header with other \
+values is corrected, with a warning. Delays that differ between traces keep their differences from the first delay, \
+which becomes o1. A number that does not fit into the two bytes of its key is an error; one above 32767, which most \
+programs read as negative, is reported.\n\n\
+sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): \
+fldr, ep, tracf, offset, sx, sy, gx, gy, sdepth, gelev, and in scalco and scalel the power of ten that keeps their \
+digits. The traces must be ordered by shot, then by receiver, for instance with sftransp < data.rsf plane=13 | sfwindow \
+n2=1 f2=0 | sfsegywrite sou=sou.rsf rec=rec.rsf, for one shot or several.\n\n\
+The textual header comes from hfile= (3200 bytes, or up to 40 lines of up to 80 characters), the binary one from bfile= \
+(400 bytes). Without these parameters, files named header and binary in the current folder are used if they have those \
 lengths; otherwise new headers are made. Names of fields of the binary header (jobid=, lino=, reno=, ntrpr=, hdt=, hns=, \
 fold=, tsort=, mfeet=, ...) set these fields; hns= must be n1 of the data.\n\n\
 d1 is taken to be in s if it is below 1 and in ms otherwise, unless unit1 is s or ms.\n\n\
 Samples that the format cannot hold are reported with their number: NaN becomes 0 except in IEEE reals, and numbers that \
 are too large become the largest of the format.\n\n\
 Differs from Madagascar: jobid, lino and reno of bfile= are kept unless they are set; tfile= can be left out; integers \
-are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; a delay \
-that two bytes cannot hold is an error. A SEG-Y file is of revision 2.1, which older programs cannot read, if it has more than \
-65535 samples per trace, one of the formats 6, 7 and from 9 on, or an interval that two bytes cannot hold: more than 65535 \
-microseconds, less than 1, or not a whole number. In SU more than 65535 samples are an error, and so is an interval whose \
-rounding changes it by more than 1 %.";
+are rounded (in Madagascar truncated); SU is written from data in any form, big-endian unless endian=n; a delay that two \
+bytes cannot hold is an error. A SEG-Y file is of revision 2.1, which older programs cannot read, if it has more than \
+65535 samples per trace, one of the formats 6, 7 and from 9 on, or an interval that two bytes cannot hold: more than \
+65535 microseconds, less than 1, or not a whole number. In SU more than 65535 samples are an error, and so is an \
+interval whose rounding changes it by more than 1 %.";
 
 static PARAMS: [Param; 14] = [
     Param::string("tape")
@@ -67,8 +68,10 @@ static PARAMS: [Param; 14] = [
     Param::input("tfile")
         .default_text("made")
         .doc("headers of the traces, as RSF"),
-    Param::input("sou").made_by("sfpoints x= z= makes one of coordinates (in three dimensions with y=)").doc("points of the sources, one for each shot, instead of tfile="),
-    Param::input("rec").made_by("sfpoints x= z= makes one of coordinates (in three dimensions with y=)").doc("points of the receivers, of one shot or of all"),
+    Param::input("sou").made_by("sfpoints x= z= makes one from coordinates (with y= in three \
+    dimensions)").doc("points of the sources, one for each shot, instead of tfile="),
+    Param::input("rec").made_by("sfpoints x= z= makes one from coordinates (with y= in three \
+    dimensions)").doc("points of the receivers, of one shot or of all"),
     Param::string("origin")
         .default_text("of the headers of sou= and rec=")
         .doc("x and y that are added to the points of sou= and rec="),
@@ -207,7 +210,8 @@ fn headers(job: &mut Job, traces: u64) -> Result<Option<Input>> {
     let (keys, least) = (input.axis(1).n as u64, trace_fields().len() as u64);
     ensure!(
         keys >= least && input.len() == keys * traces,
-        "{} holds the headers of {} traces, with {keys} keys each, but {traces} traces need one header each, of {least} keys or more",
+        "{} holds the headers of {} traces, with {keys} keys each, but {traces} traces need one header each, \
+        with {least} keys or more",
         input.name(),
         input.len().checked_div(keys).unwrap_or(0)
     );
