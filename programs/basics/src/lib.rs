@@ -1,6 +1,6 @@
 //! The everyday programs, in one binary: `sfbasics grey ...`, or under the name `sfgrey`.
 //!
-//! They are for machines without Madagascar and are never installed over its own.
+//! They are for machines without Madagascar and never replace Madagascar's own programs.
 
 pub mod data;
 pub mod pictures;
@@ -49,8 +49,8 @@ pub fn start(mut words: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Starts a program that accepts data files shorter than their headers say: users inspect damaged files with these
-/// programs.
+/// Starts a program. It accepts data files that are shorter than their headers say, because users inspect
+/// damaged files with these programs.
 fn begin(program: &'static Program, run: Run, words: Vec<OsString>) -> ExitCode {
     let work = move |job: &mut Job| {
         job.accept_cut_data();

@@ -200,7 +200,7 @@ impl Ground {
         if let Some(word) = ["utm", "epsg"].into_iter().find(|word| job.given(word)) {
             bail!(
                 "{word}= is for meshes in metres of a map projection, but this mesh is of the Earth: leave \
-            it out"
+                it out"
             );
         }
         if job.given("depth") {

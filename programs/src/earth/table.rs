@@ -191,7 +191,7 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
     {
         bail!(
             "rows must have the depth of the top of a layer, not its thickness: add up the thicknesses \
-        above it"
+            above it"
         );
     }
     let column = |word: &String| COLUMNS.iter().position(|names| names.contains(&word.as_str()));

@@ -76,7 +76,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         if !raw.tomography.is_empty() {
             job.warn(
                 "a mesh in RSF files cannot hold tomography: its regions get the least values of the \
-            tomography files; sfsem3d-gpu specfem= reads these files themselves",
+                tomography files; sfsem3d-gpu specfem= reads these files themselves",
             );
         }
         stages.during("writes the mesh", 0, |_| stored::write(job, &names, &raw))?;

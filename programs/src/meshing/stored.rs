@@ -99,7 +99,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     if of_elements != ndim {
         bail!(
             "{} has elements of {per_element} nodes, as in meshes of {of_elements} dimensions, but {} has coordinates in \
-{ndim}: they belong to different meshes. sfhexmesh names the files of a mesh after it, or after base=",
+            {ndim}: they belong to different meshes. sfhexmesh names the files of a mesh after it, or after base=",
             elements.name(),
             nodes.name()
         );

@@ -186,7 +186,7 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
     let hint = match turned(found, wanted, shots) {
         Some(words) => format!(
             ". These seem to be such data with their axes in another order: {words} \
-        transposes them"
+            transposes them"
         ),
         None if found[..2] == wanted && found[3] < shots[0] => {
             let example = if found[3] == 1 {

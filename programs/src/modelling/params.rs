@@ -10,8 +10,8 @@ pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device"
     .default("auto")
     .doc(
         "way in which GPUs of different ranks exchange data: peer copies into the memory of the other GPU \
-    (on one host), device sends messages from GPU to GPU (if MPI supports it), host sends them from host to \
-    host; auto: the first of these that works",
+        (on one host), device sends messages from GPU to GPU (if MPI supports it), host sends them from host to \
+        host; auto: the first of these that works",
     );
 
 /// Names of the number of steps in other programs.
@@ -76,7 +76,7 @@ pub const TILE: Param = Param::ints("tile")
     .range(">= 0", Some(0.0), None)
     .doc(
         "size of the tiles that CPU threads compute: cells along z and, in 3-D, rows along x; 0: all; \
-    results do not depend on it",
+        results do not depend on it",
     );
 
 /// The shots of a survey that are modelled.

@@ -89,7 +89,7 @@ impl Spreads {
         }
         job.warn(&format!(
             "rec= has {lines} lines of receivers (n3=), but sou= has one shot and snap=y requires a single one: the \
-first line is recorded, as in Madagascar (shots=2 takes the second)"
+            first line is recorded, as in Madagascar (shots=2 takes the second)"
         ));
         self.receivers.truncate(1);
         self.picks = Picks::read(job, 1)?;

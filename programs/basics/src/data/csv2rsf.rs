@@ -144,11 +144,17 @@ fn numbers(line: &str, delimiter: Option<&str>) -> Result<Vec<f64>> {
     };
     let number = |word: &str| {
         let word = word.trim().trim_matches('"');
-        word.parse::<f64>().ok().with_context(|| match word.contains(';') {
-            true => format!("`{word}` is not a number: in this table commas separate numbers; write decimal \
-            fractions with a point"),
-            false => format!("`{word}` is not a number; header=y skips the first line, and # begins a comment"),
-        })
+        word.parse::<f64>()
+            .ok()
+            .with_context(|| match word.contains(';') {
+                true => format!(
+                    "`{word}` is not a number: in this table commas separate numbers; write decimal \
+                    fractions with a point"
+                ),
+                false => {
+                    format!("`{word}` is not a number; header=y skips the first line, and # begins a comment")
+                }
+            })
     };
     words.into_iter().map(number).collect()
 }
@@ -165,7 +171,7 @@ fn level(rows: &mut [Row], cut: Option<bool>) -> Result<usize> {
             if let Some((number, row)) = rows.iter().find(|(_, row)| row.len() != first) {
                 bail!(
                     "line {number} of the table holds {} numbers, but the first line holds {first}; trunc=y cuts all \
-lines to the length of the shortest, and trunc=n fills them with zeros",
+                    lines to the length of the shortest, and trunc=n fills them with zeros",
                     row.len()
                 );
             }

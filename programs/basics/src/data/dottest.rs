@@ -39,9 +39,7 @@ static PARAMS: [Param; 6] = [
     Param::float("tol")
         .default_text("none")
         .range("> 0", Some(0.0), None)
-        .doc(
-            "largest difference of the dot products, as a fraction of the first, for which the test passes",
-        ),
+        .doc("largest difference of the dot products, as a fraction of the first, for which the test passes"),
 ];
 
 /// Random numbers, uniform from 0 to 1.

@@ -29,10 +29,10 @@ static PARAMS: [Param; 6] = [
     Param::bool("sym")
         .default("n")
         .doc("y: use the same factor in both directions, so that the transform preserves the norm"),
-    Param::bool("opt")
-        .default("y")
-        .doc("y: pad with zeros to an even length of factors 2, 3 and 5 only, and with inv=y remove the \
-        padding; n: pad an odd length by one sample, which inv=y opt=n keeps"),
+    Param::bool("opt").default("y").doc(
+        "y: pad with zeros to an even length of factors 2, 3 and 5 only, and with inv=y remove the \
+        padding; n: pad an odd length by one sample, which inv=y opt=n keeps",
+    ),
     Param::float("ot")
         .alias("o1")
         .default_text("o1 of the header, fft_o1 with inv=y")

@@ -35,7 +35,9 @@ static PARAMS: [Param; 6] = [
         .default("2")
         .range(">= 1", Some(1.0), None)
         .doc("factor by which the axis becomes longer"),
-    Param::bool("inv").default("n").doc("y: transform back from wavenumbers"),
+    Param::bool("inv")
+        .default("n")
+        .doc("y: transform back from wavenumbers"),
     Param::bool("sym")
         .default("n")
         .doc("y: use the same factor in both directions, so that the transform preserves the norm"),

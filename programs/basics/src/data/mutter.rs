@@ -48,7 +48,9 @@ static PARAMS: [Param; 13] = [
     Param::float("x0")
         .default("0")
         .doc("offset from which the mute is counted"),
-    Param::bool("abs").default("y").doc("y: mute both sides of x0 alike"),
+    Param::bool("abs")
+        .default("y")
+        .doc("y: mute both sides of x0 alike"),
     Param::bool("half")
         .default("y")
         .doc("y: axis 2 holds half-offsets"),
@@ -71,8 +73,10 @@ static PARAMS: [Param; 13] = [
 pub(super) const CDP_TYPE: Param = Param::int("CDPtype")
     .default_text("of the header, else d2/d3")
     .range("1 to 1048576", Some(1.0), Some(MOST_SETS as f64))
-    .doc("number of sets of offsets between which the gathers of axis 3 alternate; 1: all gathers have the \
-    offsets of axis 2");
+    .doc(
+        "number of sets of offsets between which the gathers of axis 3 alternate; 1: all gathers have the \
+        offsets of axis 2",
+    );
 
 /// The largest number of sets of offsets.
 const MOST_SETS: i64 = 1 << 20;

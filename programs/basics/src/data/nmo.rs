@@ -83,7 +83,11 @@ pub fn run(job: &mut Job) -> Result<()> {
             "{} has o1={} d1={}, but the data have o1={} d1={}: its samples are used as if they were at the \
             times of the data (sfspline or sfremap1 interpolates it to that axis, and sfput corrects a \
             header)",
-            velocity.name(), other.o, other.d, axis.o, axis.d
+            velocity.name(),
+            other.o,
+            other.d,
+            axis.o,
+            axis.d
         ));
     }
     let velocities = velocity.read_all_f32()?;
@@ -120,9 +124,11 @@ pub fn run(job: &mut Job) -> Result<()> {
         },
     )?;
     if there.into_inner() && !left.into_inner() {
-        job.warn("at offsets other than 0 no sample is left, because all lie beyond the ends of the traces \
-        or are muted: check that velocity= and the offsets are in the same units, and that half=, slowness= \
-        and squared= are right");
+        job.warn(
+            "at offsets other than 0 no sample is left, because all lie beyond the ends of the traces \
+            or are muted: check that velocity= and the offsets are in the same units, and that half=, slowness= \
+            and squared= are right",
+        );
     }
     Ok(output.finish()?)
 }

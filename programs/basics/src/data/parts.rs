@@ -38,10 +38,10 @@ pub static RTOC: Program = Program {
     usage: "< real.rsf > complex.rsf",
     comments: "",
     example: "sfrtoc < real.rsf > complex.rsf",
-    params: &[Param::bool("pair")
-        .default("n")
-        .doc("y: two neighbours on axis 1 become the real and the imaginary part, and an axis 1 of two samples is \
-removed; n: the imaginary part is 0")],
+    params: &[Param::bool("pair").default("n").doc(
+        "y: two neighbours on axis 1 become the real and the imaginary part, and an axis 1 of two samples is \
+        removed; n: the imaginary part is 0",
+    )],
 };
 
 pub fn real(job: &mut Job) -> Result<()> {

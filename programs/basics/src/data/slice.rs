@@ -9,9 +9,10 @@ pub static SPEC: Program = Program {
     name: "sfslice",
     about: "Extract values along a surface that was picked on axis 2.",
     usage: "< panels.rsf pick=surface.rsf > slice.rsf",
-    comments: "pick= holds a coordinate of axis 2 for every sample of axis 1 and of the axes after axis 2. Values between two samples \
-are interpolated linearly; beyond the ends they are 0.\n\n\
-Differs from Madagascar: a pick on the last sample gives its value (there 0), and pick= of another shape is an error.",
+    comments: "pick= holds a coordinate of axis 2 for every sample of axis 1 and of the axes after axis 2. Values \
+between two samples are interpolated linearly; beyond the ends of axis 2 they are 0.\n\n\
+Differs from Madagascar: a pick on the last sample gives the value of that sample (in Madagascar 0), and a pick= file of \
+a different shape is an error.",
     example: "sfslice < semblance.rsf pick=velocity.rsf > along.rsf",
     params: &PARAMS,
 };

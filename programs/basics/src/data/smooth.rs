@@ -10,11 +10,11 @@ pub static SPEC: Program = Program {
     name: "sfsmooth",
     about: "Smooth data with a triangle on every axis.",
     usage: "< in.rsf rect1= rect2= repeat=1 > out.rsf",
-    comments: "With rect#=m a neighbour at a distance of i samples, up to m-1, has the weight (m-|i|)/m^2, or with \
-box#=y the weight 1/(2m-1). Data are mirrored at the ends of an axis, so a constant does not change. With diff#=y the \
-slope of the triangle is applied: the sum of a sample and the m-1 before it minus the sum of the m after it, divided by \
-m^2, where data beyond the ends are zero and the filter is mirrored at the ends. A block of the axes up to the last \
-smoothed one is held in memory.",
+    comments: "With rect#=m a neighbour at a distance of i samples, up to m-1, has the weight (m-|i|)/m^2, or the \
+weight 1/(2m-1) with box#=y. Data are mirrored at the ends of an axis, so a constant does not change. With \
+diff#=y the slope of the triangle is applied: the sum of a sample and the m-1 before it minus the sum of the m \
+after it, divided by m^2, where data beyond the ends are zero and the filter is mirrored at the ends. A block \
+that spans the axes up to the last smoothed one is held in memory.",
     example: "sfsmooth < vp.rsf rect1=10 rect2=10 repeat=2 > smooth.rsf",
     params: &PARAMS,
 };
@@ -23,27 +23,27 @@ static PARAMS: [Param; 5] = [
     Param::int("rect#")
         .default_text("1")
         .range(">= 1", Some(1.0), None)
-        .doc("half width of the triangle on axis #; 1: no smoothing"),
+        .doc("half width of the triangle on axis #, in samples; 1: no smoothing"),
     Param::bool("box#")
         .default("n")
-        .doc("y: a box instead of a triangle on axis #"),
+        .doc("y: smooth with a box instead of a triangle on axis #"),
     Param::bool("diff#")
         .default("n")
-        .doc("y: the derivative along axis #, smoothed"),
+        .doc("y: compute the smoothed derivative along axis #"),
     Param::bool("adj")
         .default("n")
-        .doc("y: the adjoint, which differs only where diff#=y"),
+        .doc("y: apply the adjoint, which differs only with diff#=y"),
     Param::int("repeat")
         .default("1")
         .range(">= 1", Some(1.0), None)
-        .doc("how often each axis is smoothed"),
+        .doc("number of times that each axis is smoothed"),
 ];
 
 /// The filter of one axis.
 #[derive(Clone, Copy)]
 pub(super) struct Filter {
     n: usize,
-    /// Elements between two neighbours on the axis.
+    /// The number of elements from one sample of the axis to the next.
     stride: usize,
     width: usize,
     shape: Shape,
@@ -69,7 +69,10 @@ pub fn run(job: &mut Job) -> Result<()> {
         Ok(job.int_opt(key)? == Some(1))
     })?;
     if !(1..=MAX_AXES).any(|i| job.given(&format!("rect{i}"))) {
-        job.warn("no rect# is given, so nothing is smoothed: rect1=10 takes a triangle of half width 10 samples on axis 1");
+        job.warn(
+            "no rect# is given, so nothing is smoothed: rect1=10 applies a triangle with a half width \
+            of 10 samples on axis 1",
+        );
     }
     let (repeat, adjoint) = (job.int("repeat")? as usize, job.flag("adj")?);
     let (mut filters, mut stride, mut group) = (Vec::new(), 1, 1);
@@ -125,7 +128,7 @@ impl Filter {
         self.each(values, |x| f64::from(*x), |x| x as f32);
     }
 
-    /// Smooths as [`Filter::smooth`] does, in double precision.
+    /// Does the same as [`Filter::smooth`], in double precision.
     pub(super) fn smooth_double(self, values: &mut [f64]) {
         self.each(values, |x| *x, |x| x);
     }
@@ -159,7 +162,7 @@ impl Filter {
             let i = i.rem_euclid(2 * n);
             line[i.min(2 * n - 1 - i) as usize]
         };
-        // sums[k] is the sum of the samples from -m up to but not including k - m of the line, mirrored at its ends.
+        // sums[k] is the sum of the samples from -m to k - m - 1 of the line, which is mirrored at its ends.
         sum_up((-m..n + m).map(mirrored), sums);
         let m = self.width;
         if self.shape == Shape::Box {
@@ -182,7 +185,8 @@ impl Filter {
         }
     }
 
-    /// Applies the slope of the triangle, with zeros beyond the ends; output beyond an end is mirrored back and added.
+    /// Applies the slope of the triangle, with zeros beyond the ends; output beyond an end is mirrored into
+    /// the line and added.
     fn slope(self, line: &mut [f64], sums: &mut Vec<f64>) {
         let (n, m) = (self.n as i64, self.width as i64);
         sum_up(line.iter().copied(), sums);

@@ -7,21 +7,21 @@ use super::{cube, fourier, lines};
 
 pub static SPEC: Program = Program {
     name: "sfspectra",
-    about: "Amplitude spectra along axis 1, of every trace or their mean.",
+    about: "Compute amplitude spectra along axis 1, for every trace or as their mean.",
     usage: "< in.rsf all=n > spectra.rsf",
     comments: "The result is the amplitude |X(f)| of the Fourier transform divided by the square root of the number of \
-samples, after padding with zeros to a length with the factors 2, 3 and 5 only, for the frequencies 0 to Nyquist. A \
-label of an axis in s (or the label Time) becomes Frequency, every other one Wavenumber; units become Hz or 1/unit. all=y gives the mean \
-amplitude of all traces.\n\n\
-Differs from Madagascar: the mean is computed in double precision; a header without d1 has d1=1, as everywhere else \
-(there 0.004).",
+samples, after padding with zeros to a length with the factors 2, 3 and 5 only, for the frequencies 0 to Nyquist. \
+The label becomes Frequency if the axis is in s (or its label is Time), and otherwise Wavenumber; units become Hz \
+or 1/unit. all=y gives the mean amplitude of all traces.\n\n\
+Differs from Madagascar: the mean is computed in double precision; a header without d1 has d1=1, as in all programs of \
+this suite (in Madagascar's sfspectra 0.004).",
     example: "sfspectra < shot.rsf all=y | sfgraph title=Spectrum > spectrum.png",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 1] = [Param::bool("all")
     .default("n")
-    .doc("y: one spectrum, the mean of all traces")];
+    .doc("y: one spectrum, the mean over all traces")];
 
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;

@@ -10,9 +10,9 @@ pub static SPEC: Program = Program {
     about: "Make simple data: spikes, boxes, planes, constants.",
     usage: "[< shape.rsf] n1= n2= k1= mag= > spikes.rsf",
     comments: "Positions k# and l# are sample numbers, counted from 1. A spike fills the samples from k# to l# of every \
-axis; an axis without k# (or with k#=0) is filled over its whole length. Without any position the result is a constant. \
-nsp= spikes are added. Lists such as k1= and mag= have one value for each spike; the last value of a shorter list also \
-applies to the spikes that follow.\n\n\
+axis; an axis without k# (or with k#=0) is filled over its whole length. Without any position the result is a \
+constant. nsp= spikes are added. Lists such as k1= and mag= have one value for each spike; if a list is shorter, \
+its last value also applies to the remaining spikes.\n\n\
 With p# a spike moves by that many samples along axis 1 for each sample of axis #, and is shared linearly between the \
 two nearest samples. Its position is k1= at sample k#+1 of that axis, or at sample 1 if there is no k#.\n\n\
 A dataset on standard input provides the axes that the command line does not.",
@@ -25,7 +25,7 @@ static PARAMS: [Param; 12] = [
     Param::int("n#")
         .default_text("from the input")
         .range(">= 1", Some(1.0), None)
-        .doc("samples of axis #; n1= is needed without input"),
+        .doc("number of samples of axis #; n1= is required without input"),
     Param::float("o#").default("0").doc("origin of axis #"),
     Param::float("d#")
         .default_text("0.004,0.1,0.1,...")
@@ -97,11 +97,11 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.put_text("title", &title);
     }
     let n = axes[0].n;
-    // Other programs hold whole lines in memory, so a line that is too long for them is refused before it fills the
-    // disk.
+    // Other programs hold whole lines in memory, so a line that would be too long for them is refused here,
+    // before it fills the disk.
     if !job.is_dry_run() {
         cube::ensure_room::<f32>(n)?;
-        // More elements than can be counted have a message of their own.
+        // If the number of elements overflows, another check reports it.
         let elements = axes
             .iter()
             .try_fold(1, |all: u64, axis| all.checked_mul(axis.n as u64));
@@ -122,7 +122,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The axes of the command line, else of the input, up to the first axis whose length neither gives.
+/// The axes from the command line, or else from the input, up to the first axis whose length neither of them
+/// gives.
 fn axes(job: &Job, input: Option<&Input>) -> Result<Vec<Axis>> {
     let mut axes = Vec::new();
     for i in 1..=MAX_AXES {
@@ -232,7 +233,8 @@ fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
             .find_map(|(i, e)| Some((i, e?)))
         {
             job.warn(&format!(
-                "k{i}={} l{i}={}: the spike is empty, because its last sample l{i}= lies before its first sample k{i}=",
+                "k{i}={} l{i}={}: the spike is empty, because its last sample l{i}= is before its first \
+                sample k{i}=",
                 k + 1,
                 l + 1
             ));
@@ -243,8 +245,8 @@ fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
 }
 
 impl Spike {
-    /// Adds the spike to a piece of a line of `n` samples on axis 1; `place` is the index of the first element of the
-    /// piece.
+    /// Adds the spike to a piece of a line of `n` samples on axis 1; `place` holds the indices of the first
+    /// element of the piece.
     fn add(&self, place: &[usize], n: usize, piece: &mut [f32]) {
         let mut shift = 0.0f32;
         for i in 1..place.len() {

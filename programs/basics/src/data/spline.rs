@@ -11,8 +11,8 @@ pub static SPEC: Program = Program {
     about: "Interpolate along axis 1 by cubic splines, from regular samples or from pairs.",
     usage: "< in.rsf n1= o1= d1= [pattern=other.rsf] fp= sort=n > out.rsf",
     comments: "If the input has n1=2, its axis 2 holds pairs of a coordinate and a value; otherwise axis 1 holds regular \
-samples. The spline is natural (no curvature at its ends), or for pairs it can have the slopes fp= at its ends. Outside \
-the samples the first and the last cubic are continued.\n\n\
+samples. The spline is natural (no curvature at its ends); for pairs, its slopes at the ends can be given by fp= \
+instead. Outside the samples, the first and the last cubic polynomial are extrapolated.\n\n\
 The new axis is given by n1=, o1=, d1= or by pattern=.\n\n\
 Differs from Madagascar: splines are computed in double precision; pairs whose coordinates do not increase are an error \
 (sort=y sorts them), and so are equal coordinates.",
@@ -24,7 +24,7 @@ static PARAMS: [Param; 6] = [
     Param::int("n1")
         .default_text("of pattern=")
         .range(">= 1", Some(1.0), None)
-        .doc("samples of the output"),
+        .doc("number of samples of the output"),
     Param::float("o1")
         .default_text("of pattern=")
         .doc("origin of the output"),
@@ -39,10 +39,11 @@ static PARAMS: [Param; 6] = [
         .doc("for pairs: slopes at the first and the last pair"),
     Param::bool("sort")
         .default("n")
-        .doc("y: the coordinates of pairs need sorting"),
+        .doc("y: sort the pairs by their coordinates"),
 ];
 
-/// The axis of the output: n1, o1 and d1 of the command line, else of the file `pattern=`, else of `usual`.
+/// The axis of the output: n1, o1 and d1 from the command line, or else from the file `pattern=`, or else
+/// from `usual`.
 ///
 /// # Errors
 /// One of n1, o1 and d1 is missing, or n1 is less than 1.
@@ -163,7 +164,7 @@ fn pairs(
     };
     let sort = job.flag("sort")?;
     let outside = Outside::default();
-    // Comparisons with NaN are false, so NaN counts as not rising.
+    // Comparisons with NaN are false, so NaN counts as not increasing.
     let rises = |a: f32, b: f32| a < b;
     output.put_int("n2", 1);
     lines::each(
@@ -178,7 +179,7 @@ fn pairs(
             }
             if let Some(i) = (1..count).find(|i| !rises(pairs[i - 1][0], pairs[*i][0])) {
                 anyhow::bail!(
-                    "set {} of pairs: coordinate {} follows {}; coordinates must rise{}",
+                    "set {} of pairs: coordinate {} follows {}; coordinates must increase{}",
                     set + 1,
                     pairs[i][0],
                     pairs[i - 1][0],
@@ -204,7 +205,7 @@ fn pairs(
     Ok(())
 }
 
-/// A cubic spline through the points (`x`, `y`), with the second derivatives `m` there.
+/// A cubic spline through the points (`x`, `y`), at which its second derivatives are `m`.
 #[derive(Default)]
 pub(super) struct Spline {
     x: Vec<f64>,

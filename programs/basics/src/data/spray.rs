@@ -10,8 +10,8 @@ pub static SPEC: Program = Program {
     about: "Insert an axis and repeat the data along it (the adjoint of stacking).",
     usage: "< in.rsf axis=2 n= o= d= label= unit= > out.rsf",
     comments: "The axes from number axis= on move up by one. The data may have any type.\n\n\
-Differs from Madagascar: without o=, d=, label= and unit= the new axis has o=0, d=1 and neither label nor unit (there it \
-inherits those of the axis that had this number before).",
+Differs from Madagascar: without o=, d=, label= and unit= the new axis has o=0, d=1 and neither label nor unit (in \
+Madagascar it inherits those of the axis that previously had this number).",
     example: "sfspray < trace.rsf axis=2 n=50 d=0.025 label=Distance unit=km > section.rsf",
     params: &PARAMS,
 };

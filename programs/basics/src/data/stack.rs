@@ -10,12 +10,12 @@ use super::cube::{self, PIECE};
 
 pub static SPEC: Program = Program {
     name: "sfstack",
-    about: "Stack data over an axis: mean, sum, root of the mean square, product, smallest or largest value.",
+    about: "Stack data over an axis: mean, sum, root mean square, product, smallest or largest value.",
     usage: "< in.rsf axis=2 > out.rsf",
-    comments: "The axis is removed, and the axes after it move up by one; with axis=0 all axes are stacked and a single \
-number is left. The mean is taken over the samples that are not 0 (the fold), so muted samples do not count; with norm=n \
-the sum is written. For complex data the root of the mean square, the smallest and the largest value are those of the \
-absolute values.",
+    comments: "The axis is removed, and the axes after it move up by one; with axis=0 all axes are stacked and the \
+result is a single number. The mean is taken over the samples that are not 0 (the fold), so muted samples do \
+not count; with norm=n the result is the sum. For complex data the root mean square, the smallest and the \
+largest value are those of the absolute values.",
     example: "sfstack < gather.rsf axis=2 rms=y > strength.rsf",
     params: &PARAMS,
 };
@@ -24,9 +24,9 @@ const AXIS: Param = Param::int("axis")
     .default("2")
     .range(">= 0", Some(0.0), None)
     .doc("axis that is stacked; 0: all axes");
-const SCALE: Param = Param::floats("scale").default_text("1").doc(
-    "factors that multiply the samples of the axis; the last one also applies to the samples that follow",
-);
+const SCALE: Param = Param::floats("scale")
+    .default_text("1")
+    .doc("factors that multiply the samples of the axis; the last one also applies to the remaining samples");
 
 static PARAMS: [Param; 7] = [
     AXIS,
@@ -34,23 +34,23 @@ static PARAMS: [Param; 7] = [
     Param::bool("norm").default("y").doc("y: the mean; n: the sum"),
     Param::bool("rms")
         .default("n")
-        .doc("y: root of the mean of the squares; norm= has no effect then"),
+        .doc("y: root mean square; norm= then has no effect"),
     Param::bool("min")
         .default("n")
-        .doc("y: smallest value; norm= and rms= have no effect then"),
+        .doc("y: smallest value; norm= and rms= then have no effect"),
     Param::bool("max")
         .default("n")
-        .doc("y: largest value; norm= and rms= have no effect then"),
+        .doc("y: largest value; norm= and rms= then have no effect"),
     Param::bool("prod")
         .default("n")
-        .doc("y: product; norm= and rms= have no effect then"),
+        .doc("y: product; norm= and rms= then have no effect"),
 ];
 
 /// The common part of the programs whose name gives the operation.
 const NAMED: Program = Program {
     usage: "< in.rsf axis=2 > out.rsf",
-    comments: "The axis is removed, and the axes after it move up by one; with axis=0 a single number is left. sfstack \
-has more options.",
+    comments: "The axis is removed, and the axes after it move up by one; with axis=0 the result is a single number. \
+sfstack has more options.",
     params: &[AXIS, SCALE],
     ..SPEC
 };
@@ -78,7 +78,7 @@ pub static PROD: Program = Program {
 
 pub static RMS: Program = Program {
     name: "sfrms",
-    about: "Take the root of the mean square over an axis, of the samples that are not 0.",
+    about: "Take the root mean square over an axis, of the samples that are not 0.",
     example: "sfrms < gather.rsf axis=1 > strength.rsf",
     ..NAMED
 };
@@ -167,9 +167,9 @@ fn all(job: &mut Job, way: Way) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Elements below the stacked axis, samples on it, and the axes of the result.
+/// The number of elements below the stacked axis, the number of samples on it, and the axes of the result.
 fn shape(input: &Input, axis: usize) -> Result<(usize, usize, Vec<Axis>)> {
-    // An axis of one sample at the end counts if the header names it.
+    // A last axis of one sample counts if the header names it.
     let mut axes = cube::shape_to(input, axis.min(cube::present(input)))?;
     if axis == 0 {
         let rows = cube::count(&axes);

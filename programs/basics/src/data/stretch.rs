@@ -11,13 +11,15 @@ use super::{cube, lines};
 
 pub static NMO: Program = Program {
     name: "sfnmostretch",
-    about: "Flatten hyperbolas of constant velocity to their times at offset 0, or the reverse.",
+    about: "Flatten hyperbolas of constant velocity to their times at offset 0, or do the reverse.",
     usage: "< gathers.rsf v0= half=y inv=n maxstr=0 mute=0 > flat.rsf",
-    comments: "The output at time t of a trace at offset x is the input, interpolated by a cubic spline, at sqrt(t^2 + x^2/v0^2), with inv=y at sqrt(t^2 - x^2/v0^2), or at \
-    time 0 if the argument of the root is negative. Beyond the ends of the trace the result is 0. With half=y axis 2 holds half-offsets; in midpoint gathers on three axes, \
-    gathers can alternate between CDPtype sets of them, as in sfmutter. The output has nout= samples over the same range of times; inv=y restores the previous number, \
-    which the header keeps as nmonin.\n\n\
-    Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and the result is 0 beyond the last sample.",
+    comments: "The output at time t of a trace at offset x is the input, interpolated by a cubic spline, at sqrt(t^2 + \
+    x^2/v0^2), or with inv=y at sqrt(t^2 - x^2/v0^2), where time 0 is used if the argument of the root is negative. \
+    Beyond the ends of the trace the result is 0. With half=y axis 2 holds half-offsets; in midpoint gathers on three \
+    axes, gathers can alternate between CDPtype sets of them, as in sfmutter. The output has nout= samples over the same \
+    range of times; inv=y restores the previous number, which the header keeps as nmonin.\n\n\
+    Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and the result is 0 \
+    beyond the last sample.",
     example: "sfnmostretch < cmp.rsf v0=1.5 half=n > flat.rsf",
     params: &NMO_PARAMS,
 };
@@ -37,11 +39,13 @@ static NMO_PARAMS: [Param; 8] = [
 
 pub static DAT: Program = Program {
     name: "sfdatstretch",
-    about: "Shift every trace by a time of its own.",
+    about: "Shift every trace by a time that is given for it.",
     usage: "< traces.rsf datum=times.rsf inv=n > shifted.rsf",
-    comments: "The output at time t is the input, interpolated by a cubic spline, at t + datum, with inv=y at t - datum. Beyond the ends of the trace \
-    the result is 0. The output has nout= samples over the same range of times; inv=y restores the previous number, which the header keeps as datnin.\n\n\
-    Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and the result is 0 beyond the last sample.",
+    comments: "The output at time t is the input, interpolated by a cubic spline, at t + datum, or with inv=y at t - \
+    datum. Beyond the ends of the trace the result is 0. The output has nout= samples over the same range of times; \
+    inv=y restores the previous number, which the header keeps as datnin.\n\n\
+    Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and the result is 0 \
+    beyond the last sample.",
     example: "sfdatstretch < shot.rsf datum=statics.rsf > corrected.rsf",
     params: &DAT_PARAMS,
 };
@@ -49,7 +53,7 @@ pub static DAT: Program = Program {
 static DAT_PARAMS: [Param; 6] = [
     Param::input("datum")
         .required()
-        .doc("a time for every trace, in units of axis 1"),
+        .doc("file with a time for every trace, in units of axis 1"),
     INV,
     NOUT,
     DENS,
@@ -57,15 +61,17 @@ static DAT_PARAMS: [Param; 6] = [
     MUTE,
 ];
 
-const INV: Param = Param::bool("inv").default("n").doc("y: the other direction");
+const INV: Param = Param::bool("inv")
+    .default("n")
+    .doc("y: transform in the reverse direction");
 const NOUT: Param = Param::int("nout")
     .default_text("dens*n1")
     .range(">= 1", Some(1.0), None)
-    .doc("samples of the output, if inv=n");
+    .doc("number of samples of the output, if inv=n");
 const DENS: Param = Param::int("dens")
     .default("1")
     .range(">= 1", Some(1.0), None)
-    .doc("factor by which the output has more samples, if inv=n");
+    .doc("factor by which the number of samples increases, if inv=n");
 const MAXSTR: Param = Param::float("maxstr")
     .default("0")
     .range(">= 0", Some(0.0), None)
@@ -108,7 +114,7 @@ pub fn dat(job: &mut Job) -> Result<()> {
     })
 }
 
-/// The input.
+/// Opens the input and checks its traces.
 ///
 /// # Errors
 /// The data are not float, or traces have fewer than two samples or d1=0.

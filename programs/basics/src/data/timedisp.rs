@@ -10,18 +10,19 @@ use super::{cube, lines};
 
 pub static SPEC: Program = Program {
     name: "sftimedisp",
-    about: "Time dispersion along axis 1: add it to sources, or remove it from records.",
+    about: "Add time dispersion to sources, or remove it from records, along axis 1.",
     usage: "< in.rsf inv=n adj=n > out.rsf",
-    comments: "A program that solves the wave equation with second-order time steps dt (leap-frog, central differences or the \
-explicit Newmark scheme) gives the exact solution at the frequency 2/dt sin(w dt/2) instead of w, so waves arrive early. With \
-inv=n this program changes a source in the same way, and with inv=y it changes the records back: sources, then any such \
-program, then records have no error of the time step (Stork 2013; Wang and Xu 2015; Koene et al. 2018). Observed data that \
-are injected into such a program are transformed with inv=n as well. The modelling programs of this suite do all of this with \
-tdc=y.\n\n\
-Series must begin at rest, and sources must have no frequencies above 1/(pi dt); frequencies above 0.8 of the Nyquist frequency \
-of d1 are weakened. Record more steps than you need, by 3 times the cube root of their number, because the last records depend on \
-them. first= is the time of the first sample: velocities of a staggered scheme have first=0.5.\n\n\
-inv=n followed by inv=y gives the series back. Each of them is a linear operator with adj=y as its exact adjoint.",
+    comments: "A program that solves the wave equation with second-order time steps dt (leap-frog, central differences \
+or the explicit Newmark scheme) gives the exact solution at the frequency 2/dt sin(w dt/2) instead of w, so waves \
+arrive early. With inv=n this program changes a source in the same way, and with inv=y it reverses the change in \
+the records: if both are applied, before and after such a program, the records have no error from the time step \
+(Stork 2013; Wang and Xu 2015; Koene et al. 2018). Observed data that are injected into such a program are \
+transformed with inv=n as well. With tdc=y the modelling programs of this suite do all of this themselves.\n\n\
+Series must begin at rest, and sources must have no frequencies above 1/(pi dt); frequencies above 0.8 of the Nyquist \
+frequency of d1 are weakened. Record more steps than you need, by 3 times the cube root of their number, because the \
+last records depend on them. first= is the time of the first sample: velocities of a staggered scheme have \
+first=0.5.\n\n\
+inv=n followed by inv=y restores the series. Each of the two is a linear operator, and adj=y is its exact adjoint.",
     example: "# a source for a program with steps of 2 ms, and its records\n\
 sftimedisp < wavelet.rsf > for-the-run.rsf\n\
 sftimedisp < records.rsf inv=y first=1 > exact.rsf\n\
@@ -42,7 +43,8 @@ static PARAMS: [Param; 5] = [
         .range("from -1e6 to 1e6", Some(-1e6), Some(1e6))
         .doc("time of the first sample, in time steps after the beginning of the run"),
     Param::bool("mean").default("n").doc(
-        "with inv=y: the records are means of two times that are one step apart, or differences over two steps, as are velocities of the Newmark scheme",
+        "with inv=y: the records are means of values at two times one step apart, or differences over two \
+        steps, as are velocities of the Newmark scheme",
     ),
 ];
 
@@ -58,7 +60,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     );
     let sampling = f64::from(axis.d);
     let dt = job.double_opt("dt")?.unwrap_or(sampling);
-    // The tolerance allows for d1 of single precision.
+    // The tolerance allows for a d1 in single precision.
     if !(sampling > 0.0 && dt > 0.0 && dt <= sampling * (1.0 + 1e-6)) {
         bail!(
             "dt={} and d1={}: both must be positive, and d1, the time between samples, must not be less than dt (sfput d1= sets it)",
@@ -102,7 +104,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     let moving = moving.into_inner();
     if moving > 0 && !adjoint {
         job.warn(&format!(
-            "{moving} of {} traces do not begin at rest (the first sample is more than 1 % of the largest): the transform assumes zeros before the first sample, so the beginning of the result is wrong; taper the traces, or add zeros by sfpad beg1=",
+            "{moving} of {} traces do not begin at rest (the first sample is more than 1 % of the largest): \
+            the transform assumes zeros before the first sample, so the beginning of the result is wrong; \
+            taper the traces, or add zeros with sfpad beg1=",
             input.len() / axis.n as u64
         ));
     }

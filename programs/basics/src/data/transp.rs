@@ -25,10 +25,11 @@ static PARAMS: [Param; 2] = [
     Param::int("memsize")
         .default("1024")
         .range(">= 1", Some(1.0), None)
-        .doc("megabytes of memory to use"),
+        .doc("memory to use, in megabytes"),
 ];
 
-/// Groups of at most this number of bytes are transposed in memory, from files as from pipes.
+/// Groups of at most this number of bytes are transposed in memory, whether they come from a file or from a
+/// pipe.
 const SMALL: usize = 64 << 20;
 /// Contiguous runs of at least this number of bytes are read one by one.
 const LINE: usize = 1024;
@@ -83,22 +84,22 @@ pub fn run(job: &mut Job) -> Result<()> {
 }
 
 impl Turn {
-    /// Number of elements of a group: all axes up to the second one that is exchanged.
+    /// The number of elements of a group, which spans all axes up to the second one that is exchanged.
     fn group(self) -> usize {
         self.below * self.first * self.between * self.second
     }
 
-    /// Whether the order of the elements does not change, because of axes of one sample.
+    /// Whether the order of the elements stays the same, because axes have one sample.
     fn moves_nothing(self) -> bool {
         self.between == 1 && self.first.min(self.second) == 1 || self.first * self.between * self.second == 1
     }
 }
 
-/// Number of elements in the read buffer: that of a file fits into the caches of a core, and that of a pipe is larger,
-/// because it holds whole lines.
+/// The number of elements in the read buffer. The buffer of a file fits into the caches of a core; that of a
+/// pipe is larger, because it holds whole lines.
 const HELD: usize = 1 << 18;
 const HELD_OF_PIPE: usize = 1 << 22;
-/// Number of samples of the second axis that are written together: a few cache lines.
+/// The number of samples of the second axis that are written together, which fill a few cache lines.
 const TOGETHER: usize = 64;
 
 /// Transposes each group in memory, reading it once in the order of the file.
@@ -183,8 +184,8 @@ fn by_lines<T: Element>(input: &Input, output: &mut Output, turn: Turn) -> Resul
     Ok(output.write(&held[..filled])?)
 }
 
-/// The number of lines, of the first axis and the axes below, that the read buffer holds, on the second axis and on
-/// those between.
+/// The number of lines that the read buffer holds, along the second axis and along the axes between. A line
+/// spans the first axis and the axes below it.
 #[derive(Clone, Copy)]
 struct Tile {
     second: usize,
@@ -214,7 +215,7 @@ impl Tile {
         }
     }
 
-    /// All tiles, the axes between fastest.
+    /// All tiles; the index on the axes between varies fastest.
     fn places(self, turn: Turn) -> impl Iterator<Item = At> {
         (0..turn.second).step_by(self.second).flat_map(move |s| {
             (0..turn.between).step_by(self.between).map(move |m| At {

@@ -9,9 +9,11 @@ pub static SPEC: Program = Program {
     name: "sfunif2",
     about: "Make a layered model in 2-D from its interfaces.",
     usage: "< interfaces.rsf n1= d1= v00=1500,2000,... > model.rsf",
-    comments: "Axis 1 of the input is x, axis 2 the interfaces from top to bottom; its values are depths. Layer i lies above interface i, and \
-one more layer below the last. In a layer the value is v00 + (x-x0) dvdx + (z-z0) dvdz, with one number of each list for each layer.\n\n\
-Differs from Madagascar: a list whose length is not the number of layers is an error (there it is ignored), and so are depths that are NaN.",
+    comments: "Axis 1 of the input is x, and axis 2 numbers the interfaces from top to bottom; its values are depths. \
+Layer i lies above interface i, and one more layer lies below the last interface. In a layer the value is v00 + \
+(x-x0) dvdx + (z-z0) dvdz, with one number of each list for each layer.\n\n\
+Differs from Madagascar: a list whose length is not the number of layers is an error (Madagascar ignores it), and so \
+are depths that are NaN.",
     example: "sfunif2 < horizons.rsf n1=201 d1=10 v00=1500,2500,4000 > vp.rsf",
     params: &PARAMS,
 };
@@ -20,7 +22,7 @@ static PARAMS: [Param; 8] = [
     Param::int("n1")
         .required()
         .range(">= 1", Some(1.0), None)
-        .doc("samples in depth"),
+        .doc("number of samples in depth"),
     Param::float("d1").required().doc("sampling in depth"),
     Param::float("o1").default("0").doc("first depth"),
     Param::floats("v00")
@@ -28,10 +30,10 @@ static PARAMS: [Param; 8] = [
         .doc("value of each layer at x0, z0"),
     Param::floats("x0")
         .default_text("0,0,...")
-        .doc("x at which the value of v00= applies"),
+        .doc("x at which the values of v00= apply"),
     Param::floats("z0")
         .default_text("0,0,...")
-        .doc("depth at which the value of v00= applies"),
+        .doc("depth at which the values of v00= apply"),
     Param::floats("dvdx")
         .default_text("0,0,...")
         .doc("gradient with x"),

@@ -11,16 +11,22 @@ use super::stretch::stretch;
 
 pub static SPEC: Program = Program {
     name: "sfvscan",
-    about: "Velocity analysis: stacks or semblance of gathers along hyperbolas of many velocities.",
+    about: "Analyse velocities: compute stacks or semblance of gathers along hyperbolas of many velocities.",
     usage: "< gathers.rsf v0= dv= nv= semblance=y half=n weight=n > scan.rsf",
-    comments: "For each velocity v of the new axis 2, traces are corrected for moveout along t -> sqrt(t^2 + x^2/v^2), averaged and divided by n1; with weight=y each is \
-    first multiplied by |x/v|. semblance=y gives the energy of the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples (traces of zeros only, as in empty bins, and those that mask= excludes do not count). With \
-    weight=n it is 1 where all traces are equal; with weight=y, the default as in Madagascar, it is mostly below 1, and its maximum may be displaced from the velocity. avosemblance=y uses the best straight line of amplitude over offset instead of the mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of \
-    neighbouring traces. squared=y scans squares of velocity (or slowness). v1= is the velocity of an earlier moveout correction of the gathers. With ns= above 1, axis 3 holds the \
-    heterogeneity s, from 1 to smax=, of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s x^2/v^2)/s.\n\n\
-    v0=, dv= and nv= may also stand in the header.\n\n\
-    Differs from Madagascar: there traces of zeros and those that mask= excludes count in the number of traces of a semblance; the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error; \
-    the label of a semblance is Semblance and its unit is empty.",
+    comments: "For each velocity v of the new axis 2, traces are corrected for moveout along t -> sqrt(t^2 + x^2/v^2), \
+    averaged and divided by n1; with weight=y each trace is first multiplied by |x/v|. semblance=y gives the energy of \
+    the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples (traces that contain \
+    only zeros, as in empty bins, and those that mask= excludes do not count). With weight=n the semblance is 1 where \
+    all traces are equal; with weight=y, the default as in Madagascar, it is mostly below 1, and its maximum may be \
+    displaced from the true velocity. avosemblance=y uses the best straight line of amplitude over offset instead of the \
+    mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of neighbouring traces. squared=y \
+    scans squares of velocity (or slowness). v1= is the velocity of an earlier moveout correction of the gathers. With \
+    ns= above 1, axis 3 holds the heterogeneity s, from 1 to smax=, of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s \
+    x^2/v^2)/s.\n\n\
+    v0=, dv= and nv= may also be given in the header.\n\n\
+    Differs from Madagascar: it counts traces of zeros and those that mask= excludes in the number of traces of a \
+    semblance; the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error; \
+    the label of a semblance is Semblance, and its unit is empty.",
     example: "sfvscan < cmp.rsf semblance=y half=n v0=1.4 dv=0.02 nv=81 weight=n | sfpick rect1=20 > vnmo.rsf",
     params: &PARAMS,
 };
@@ -36,13 +42,13 @@ static PARAMS: [Param; 19] = [
         .doc("number of velocities"),
     Param::bool("semblance")
         .default("n")
-        .doc("y: semblance instead of a stack"),
+        .doc("y: compute semblance instead of a stack"),
     Param::bool("diffsemblance")
         .default("n")
         .doc("y: differential semblance"),
     Param::bool("avosemblance")
         .default("n")
-        .doc("y: semblance that allows for amplitudes changing with offset"),
+        .doc("y: compute a semblance that allows for amplitudes changing with offset"),
     Param::int("nb")
         .default("2")
         .range(">= 0", Some(0.0), None)
@@ -55,11 +61,11 @@ static PARAMS: [Param; 19] = [
         .doc("y: offsets are half-offsets"),
     Param::input("offset")
         .default_text("axis 2")
-        .doc("offsets, one for every trace of a gather or of all gathers"),
+        .doc("file of offsets, one for every trace of a gather or of all gathers"),
     CDP_TYPE,
-    Param::input("mask")
-        .default_text("none")
-        .doc("an integer for every trace of a gather or of all gathers; a trace with 0 is left out"),
+    Param::input("mask").default_text("none").doc(
+        "file with an integer for every trace of a gather or of all gathers; traces with 0 are left out",
+    ),
     Param::float("smax").default("2").doc("largest heterogeneity"),
     Param::int("ns")
         .default("1")
@@ -67,10 +73,10 @@ static PARAMS: [Param; 19] = [
         .doc("number of heterogeneities"),
     Param::bool("slowness")
         .default("n")
-        .doc("y: scan slowness; v1= is then a slowness as well"),
+        .doc("y: scan slowness; v1= is then also a slowness"),
     Param::bool("squared")
         .default("n")
-        .doc("y: scan squares; v1= is then a square as well"),
+        .doc("y: scan squares; v1= is then also a square"),
     Param::float("v1")
         .default_text("none")
         .doc("velocity of an earlier moveout correction"),
@@ -121,7 +127,7 @@ struct Scan {
     mute: (f64, usize),
 }
 
-/// A trace that takes part: its offset and its spline.
+/// A trace that is used: its offset and its spline.
 type Trace = (f64, Spline);
 
 pub fn run(job: &mut Job) -> Result<()> {
@@ -166,12 +172,16 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.write_f32(&panels)?;
     }
     if beyond && first > 0 {
-        job.warn("at all velocities, arrivals at all offsets other than 0 lie beyond the ends of the traces, so the scan shows nothing: are the velocities (v0=, dv=, nv=) and the offsets in consistent units, and is half= right?");
+        job.warn(
+            "at all velocities, arrivals at all offsets other than 0 lie beyond the ends of the traces, \
+            so the scan shows nothing: check that the velocities (v0=, dv=, nv=) and the offsets are in \
+            consistent units, and that half= is right",
+        );
     }
     Ok(output.finish()?)
 }
 
-/// Whether each trace takes part, for the traces of a gather or of all gathers, or one value for all.
+/// Whether each trace is used: a value for each trace of a gather or of all gathers, or one value for all.
 fn mask(job: &mut Job, input: &Input) -> Result<Vec<bool>> {
     if !job.has_input("mask") {
         return Ok(vec![true]);
@@ -193,7 +203,7 @@ impl Scan {
     fn of(job: &Job, input: &Input, axes: &[Axis]) -> Result<Self> {
         let header = input.header();
         let lacking =
-            |key: &str| format!("{key}= is missing: v0=, dv= and nv= say which velocities are scanned");
+            |key: &str| format!("{key}= is missing: v0=, dv= and nv= set the velocities that are scanned");
         let real = |key: &str| -> Result<f32> {
             let given = job.float_opt(key)?.or_else(|| header.float(key));
             given.with_context(|| lacking(key))
@@ -250,7 +260,8 @@ impl Scan {
         })
     }
 
-    /// Whether a trace takes part. In a semblance, a trace of zeros only, such as an empty bin, does not.
+    /// Whether a trace is used. In a semblance, a trace that contains only zeros, such as an empty bin, is
+    /// not.
     fn takes(&self, line: &[f32]) -> bool {
         !matches!(self.measure, Measure::Semblance | Measure::Line) || line.iter().any(|a| *a != 0.0)
     }
@@ -276,7 +287,8 @@ impl Scan {
         ratio * if self.squared { x } else { ratio } - self.before * x * x
     }
 
-    /// Whether at all velocities the moveout time of all offsets other than 0 exceeds the length of the traces.
+    /// Whether, at all velocities, the moveout times at all offsets other than 0 exceed the length of the
+    /// traces.
     fn is_beyond(&self, traces: &[Trace]) -> bool {
         let mut offsets = traces
             .iter()
@@ -293,8 +305,8 @@ impl Scan {
         let n = self.time.n;
         let (v, s) = (at(&self.velocity, iv), at(&self.heterogeneity, is));
         let mut corrected = vec![0.0f32; n];
-        // Sums of amplitudes, of their squares and of their products with offset; for `Differences` only the sum of
-        // squared differences.
+        // The sums of amplitudes, of their squares and of their products with offset; for `Differences` only
+        // the sum of squared differences is used.
         let (mut sums, mut before) = (vec![[0.0f64; 3]; n], Vec::new());
         for (x, spline) in traces {
             let ratio = if self.slowness { x * v } else { x / v };

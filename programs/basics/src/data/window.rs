@@ -10,20 +10,21 @@ pub static SPEC: Program = Program {
     about: "Cut a window out of a dataset.",
     usage: "< in.rsf n1= f1= j1= min2= max2= squeeze=y > out.rsf",
     comments: "On every axis the window begins at sample f# (counted from 0; a negative number counts from the end) or \
-at the sample nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. An \
-axis without parameters is kept whole.\n\n\
-With squeeze=y axes of one sample are moved after the others.\n\n\
-Other keys are written to the header, as with sfput; axes that have a label or a unit keep it. One that is a letter away from a parameter causes a warning, or is refused under RSF_STRICT=1.",
+at the sample nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. \
+An axis without parameters is kept whole.\n\n\
+With squeeze=y axes of one sample are moved behind the others.\n\n\
+Other keys are written to the header, as with sfput; axes that have a label or a unit keep it. A key that differs from a \
+parameter by one letter causes a warning, or an error if RSF_STRICT=1 is set.",
     example: "sfwindow < wfl.rsf n3=1 f3=1 n4=1 f4=20 > frame.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 9] = [
-    Param::keys("KEY").doc("written to the header: title=, unit= or anything else"),
+    Param::keys("KEY").doc("any other key, such as title= or unit=, is written to the header"),
     Param::int("n#")
         .default_text("the rest")
         .range(">= 1", Some(1.0), None)
-        .doc("samples taken of axis #"),
+        .doc("number of samples taken of axis #"),
     Param::int("f#")
         .default_text("0")
         .doc("first sample of axis #, counted from 0; -1 is the last one"),
@@ -36,13 +37,13 @@ static PARAMS: [Param; 9] = [
         .doc("sampling of the window on axis #, instead of j#"),
     Param::float("min#")
         .default_text("o#")
-        .doc("where the window begins on axis #, instead of f#"),
+        .doc("coordinate at which the window begins on axis #, instead of f#"),
     Param::float("max#")
         .default_text("the end")
-        .doc("where the window ends on axis #, instead of n#"),
+        .doc("coordinate at which the window ends on axis #, instead of n#"),
     Param::bool("squeeze")
         .default("y")
-        .doc("y: axes of one sample move after the others"),
+        .doc("y: move axes of one sample behind the others"),
     Param::bool("verb")
         .default("n")
         .doc("y: print the window of every axis that is cut"),
@@ -92,7 +93,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The names of the receivers that are kept, if the header has one for each and some are left out.
+/// The names of the receivers that are kept, if the header has a name for each receiver and some are left
+/// out.
 fn names(input: &Input, cuts: &[Cut]) -> Option<String> {
     let is_of_receivers = |cut: &&Cut| cut.axis.label.as_deref() == Some("r");
     let cut = cuts.iter().find(is_of_receivers).filter(|cut| !cut.is_whole())?;
@@ -174,12 +176,14 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     if let (None, Some(max), Some(min)) = (int("n")?, real("max")?, real("min")?) {
         ensure!(
             taken >= 1,
-            "min{i}={min} max{i}={max}: the first sample would lie after the last, because d{i}={d}; exchange them"
+            "min{i}={min} max{i}={max}: the first sample would be after the last, because d{i}={d}; exchange \
+            min{i}= and max{i}="
         );
     }
     ensure!(
         taken >= 1 && taken <= left,
-        "{} reaches beyond axis {i}: of its {n} samples (up to {end}) {left} can be taken from sample {first} in steps of {jump}",
+        "{} extends beyond axis {i}: of its {n} samples (up to {end}) {left} can be taken from sample \
+        {first} in steps of {jump}",
         if job.given(&format!("n{i}")) {
             format!("n{i}={taken}")
         } else {
@@ -217,7 +221,7 @@ pub(super) fn say(job: &Job, cuts: &[Cut]) {
     }
 }
 
-/// Copies the elements of the window from the stream and skips the others.
+/// Copies the elements of the window from the input and skips the others.
 fn stream<T: Element>(input: &mut Input, output: &mut Output, cuts: &[Cut]) -> Result<()> {
     let whole = |cut: &&Cut| cut.axis.n == cut.whole;
     let leading = cuts.iter().take_while(whole).count();
@@ -226,7 +230,7 @@ fn stream<T: Element>(input: &mut Input, output: &mut Output, cuts: &[Cut]) -> R
         return cube::copy::<T>(input, output, block as u64);
     };
     let outer = &cuts[leading + 1..];
-    // Elements of the input between two neighbours on each outer axis.
+    // The number of elements of the input from one sample of each outer axis to the next.
     let mut stride = vec![block * inner.whole; outer.len()];
     for i in 1..outer.len() {
         stride[i] = stride[i - 1] * outer[i - 1].whole;

@@ -31,7 +31,8 @@ impl Animation {
         for (number, frame) in frames.iter().enumerate() {
             ensure!(
                 frame.size == size,
-                "picture {} of the movie has {} x {} pixels, but the first has {} x {}: give all the same size with width= and height=",
+                "picture {} of the movie has {} x {} pixels, but the first has {} x {}: give all pictures \
+                the same size with width= and height=",
                 number + 1,
                 frame.size.0,
                 frame.size.1,
@@ -42,7 +43,7 @@ impl Animation {
         Ok(Self { frames, delay })
     }
 
-    /// Encodes the file: GIF, or animated PNG for every other kind.
+    /// Encodes the file, as GIF or, for every other kind, as animated PNG.
     pub fn encode(&self, kind: Kind) -> Result<Vec<u8>> {
         match kind {
             Kind::Gif => self.gif().context("the GIF could not be encoded"),
@@ -101,7 +102,8 @@ impl Animation {
         Ok(bytes)
     }
 
-    /// The rectangle of picture `number` that differs from the picture before it; the whole of the first picture.
+    /// The rectangle of picture `number` that differs from the picture before it; for the first picture, all
+    /// of it.
     fn part(&self, number: usize) -> Part {
         let (width, height) = self.frames[number].size;
         if number == 0 {

@@ -4,12 +4,12 @@ use super::colours::BLACK;
 use super::drawing::{Anchor, CAPITAL, Drawing, Place, Rgb, Stroke, Text, path_through, text_width};
 use super::ticks::{TickRule, Ticks};
 
-/// Length of a tick, and distance from a tick to its number, in units of the drawing.
+/// The length of a tick, and the distance from a tick to its number, in units of the drawing.
 const TICK: f64 = 5.0;
 const TO_NUMBER: f64 = 4.0;
-/// Distance from the numbers to the label, as a fraction of the size of letters.
+/// The distance from the numbers to the label, as a fraction of the size of letters.
 const TO_LABEL: f64 = 0.55;
-/// Fraction of the size of letters that extends below the base line.
+/// The fraction of the size of letters that extends below the base line.
 const DESCENT: f64 = 0.24;
 
 /// Sizes and thickness of letters, and the colour of axes.
@@ -107,7 +107,7 @@ impl Axis {
         })
     }
 
-    /// The room that ticks, numbers and label need next to the line.
+    /// The width of the strip along the line that ticks, numbers and label need.
     pub fn depth(&self, ticks: &Ticks, edge: Edge, size: f64) -> f64 {
         let label = match ticks.label(&self.label, &self.unit).as_str() {
             "" => 0.0,
@@ -201,7 +201,7 @@ impl Axis {
 pub struct Letters {
     /// Size of the letters, in units of the drawing.
     pub size: f64,
-    /// Extra thickness.
+    /// Extra thickness of the letters.
     pub fat: f64,
     /// Colour in which the letters are drawn.
     pub colour: Rgb,

@@ -1,11 +1,11 @@
-//! Clipping of lines and areas to a box. The renderer fails on coordinates far outside the page, and curves may have
-//! values of any size, so they are clipped to the neighbourhood of the page.
+//! Clipping of lines and areas to a box. Curves may have values of any size, and the renderer fails on
+//! coordinates far outside the page, so curves are clipped to the neighbourhood of the page.
 
 use resvg::usvg::{Group, ImageKind, Node};
 
 use super::drawing::{Place, Rect};
 
-/// The largest coordinate, such that differences of coordinates are finite as well.
+/// The largest coordinate. It is small enough that differences of coordinates are finite too.
 const FARTHEST: f64 = 1e100;
 
 /// The box enlarged by `margin` on every side.
@@ -53,7 +53,8 @@ pub fn lines(points: &[Place], rect: Rect) -> Vec<Vec<Place>> {
 pub fn area(rim: &[Place], rect: Rect) -> Vec<Place> {
     let finite = rim.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
     let mut rim: Vec<Place> = finite.map(|&point| near(point)).collect();
-    // For each side of the box: the depth of a point inside of it, and the projection of a point onto it.
+    // For each side of the box, the distance by which a point lies inside it, and the projection of a point
+    // onto it.
     type Side = (fn(Place, Rect) -> f64, fn(Place, Rect) -> Place);
     let sides: [Side; 4] = [
         (|p, r| p.0 - r.x, |p, r| (r.x, p.1)),
@@ -81,7 +82,8 @@ pub fn area(rim: &[Place], rect: Rect) -> Vec<Place> {
     rim
 }
 
-/// The largest magnitude of a coordinate in the drawing and in SVG images inside it; infinite if one is NaN.
+/// The largest magnitude of a coordinate in the drawing and in SVG images inside it; infinite if a coordinate
+/// is NaN.
 pub fn farthest(group: &Group) -> f32 {
     let own = group.abs_stroke_bounding_box();
     let far = [own.left(), own.top(), own.right(), own.bottom()]
@@ -115,7 +117,7 @@ fn segment(from: Place, to: Place, rect: Rect) -> Option<[Place; 2]> {
         begin = begin.max(one.min(other));
         end = end.min(one.max(other));
     }
-    // Rounding must not move a point out of the box.
+    // Keeps rounding from moving a point out of the box.
     let inside = |(x, y): Place| (x.clamp(rect.x, rect.right()), y.clamp(rect.y, rect.bottom()));
     let place = |share: f64| match share {
         0.0 => inside(from),
@@ -157,7 +159,7 @@ mod tests {
         let cut = lines(&[(5.0, 10.0), (15.0, 10.0), (15.0, 12.0), (5.0, 12.0)], BOX);
         assert_eq!(cut, [[(5.0, 10.0), (10.0, 10.0)], [(10.0, 12.0), (5.0, 12.0)]]);
         assert!(lines(&[(-5.0, -1.0), (5.0, -1.0)], BOX).is_empty());
-        // Past a corner without touching the box.
+        // The line passes a corner without touching the box.
         assert!(lines(&[(-5.0, 6.0), (6.0, -5.0)], BOX).len() == 1);
         assert!(lines(&[(-5.0, 4.0), (4.0, -5.0)], BOX).is_empty());
         let broken = lines(&[(1.0, 1.0), (f64::NAN, 1.0), (2.0, 2.0), (3.0, 3.0)], BOX);
@@ -196,7 +198,7 @@ mod tests {
             .map(|i| (cut[i], cut[(i + 1) % cut.len()]))
             .map(|(a, b)| a.0 * b.1 - b.0 * a.1)
             .sum();
-        // 5 x 10, all of it under the slanted side.
+        // The part measures 5 x 10, all of it under the slanted side.
         assert_eq!(twice.abs(), 100.0);
     }
 }

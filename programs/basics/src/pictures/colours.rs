@@ -4,12 +4,12 @@ use anyhow::{Result, anyhow};
 
 use super::drawing::Rgb;
 
-/// Number of colours of a table. It is odd, so that the middle is a colour and rounding noise about it causes no change
-/// of colour.
+/// Number of colours of a table. It is odd, so that the middle of the range has a colour and rounding noise
+/// about it does not change the colour.
 const LENGTH: usize = 511;
 /// The colour of NaN, which no table contains.
 pub const NOT_A_NUMBER: Rgb = [255, 0, 255];
-/// The colour of values beyond the range of a table, if the user asks to mark them.
+/// The colour of values beyond the range of a table, if the user chooses to mark them.
 const BEYOND: Rgb = [213, 94, 0];
 
 /// Black.
@@ -26,7 +26,8 @@ pub struct Colours {
     mark_beyond: bool,
 }
 
-/// Name, gradient (linear grey if none), and whether it is reversed, so that low values are dark or cold.
+/// The name, the gradient (linear grey if `None`), and whether the gradient is reversed, so that low values
+/// are dark or cold.
 const TABLES: [(&str, Option<colorous::Gradient>, bool); 9] = [
     ("grey", None, false),
     ("bluered", Some(colorous::RED_BLUE), true),
@@ -39,7 +40,7 @@ const TABLES: [(&str, Option<colorous::Gradient>, bool); 9] = [
     ("plasma", Some(colorous::PLASMA), false),
 ];
 
-/// Other names, such as Madagascar's letters, and the tables for them.
+/// Other names of tables, such as Madagascar's letters, and the tables that they stand for.
 const OTHER_NAMES: [(&str, &str); 16] = [
     ("gray", "grey"),
     ("i", "grey"),
@@ -60,8 +61,8 @@ const OTHER_NAMES: [(&str, &str); 16] = [
 ];
 
 impl Colours {
-    /// The table called `name`. A capital letter of Madagascar's reverses it; a `C` after the letter marks values
-    /// beyond the range.
+    /// The table called `name`. A capital letter reverses it, as in Madagascar; a `C` after the letter marks
+    /// values beyond the range.
     ///
     /// # Errors
     /// There is no such table.
@@ -108,7 +109,7 @@ impl Colours {
         self
     }
 
-    /// The colour at `share`, which is 0 for the lowest value and 1 for the highest; NaN has a colour of its own.
+    /// The colour at `share`, which is 0 for the lowest value and 1 for the highest; NaN has its own colour.
     pub fn at(&self, share: f32) -> Rgb {
         if share.is_nan() {
             return NOT_A_NUMBER;
@@ -167,7 +168,8 @@ mod tests {
                 "{name}: {cold:?} {warm:?}"
             );
         }
-        // Blue has more green than red in it and purple less; red has more blue than green in it and orange less.
+        // Blue contains more green than red, and purple less; red contains more blue than green, and orange
+        // less.
         for name in ["bluered", "seismic", "redblue", "t"] {
             let colours = Colours::named(name).unwrap();
             let (cold, warm) = (colours.at(0.0), colours.at(1.0));
@@ -190,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Infinite values have the colours of the ends, and only NaN has a colour of its own.
+    /// Infinite values have the colours of the ends, and only NaN has its own colour.
     #[test]
     fn infinite_values_have_the_colours_of_the_ends() {
         let plain = Colours::named("viridis").unwrap();

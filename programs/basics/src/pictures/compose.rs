@@ -22,34 +22,73 @@ pub static SPEC: Program = Program {
     name: "sfpictures",
     about: "Put pictures next to, below or over each other, or make a movie of them.",
     usage: "mode=side a.svg b.svg > both.png",
-    comments: "The files are SVG or PNG, and the result can be either, or PDF. The other programs record the box of \
-the axes in their pictures: side by side, the boxes are aligned, and in an overlay they coincide, whatever their margins are. The white \
-background of an SVG that lies over another picture is left out; a PNG must have been drawn with transparent=y for that.",
+    comments: "The files are SVG or PNG, and the result is SVG, PNG or PDF. The other programs record the box of the \
+axes in their pictures: side by side, the boxes are aligned, and in an overlay they coincide, whatever the \
+margins of the pictures are. The white background of an SVG that lies over another picture is left out; a PNG \
+must have been drawn with transparent=y instead.",
     example: "sfbasics pictures mode=overlay section.svg receivers.svg source.svg > section.png",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 12] = [
-    Param::words("files").doc("pictures in their order"),
+    Param::words("files").doc("pictures, in the order in which they are placed"),
     Param::choice("mode", &["side", "over", "overlay", "movie"])
         .default("side")
         .known_as(&["vertical", "stack"])
-        .doc("side: in a row; over: in a column; overlay: each on top of the previous ones; movie: one after the other"),
-    Param::int("columns").default_text("all").range("1 or more", Some(1.0), None).doc("with mode=side: number of \
-pictures in a row"),
-    real("gap", "0", "space between the pictures, in units of the layout").range("0 to 1000", Some(0.0), Some(1000.0)),
-    Param::bool("letters").default("n").doc("write (a), (b), ... in the upper left corners"),
-    real("delay", "0.5", "mode=movie: time for which a picture is shown, in seconds").range("0.01 to 60", Some(0.01), Some(60.0)),
-    Param::bool("transparent").default("n").doc("leave the background transparent"),
-    Param::int("bgcolor").default("0").doc("background colour: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 \
-orange, 7 black"),
-    real("res", "1", "resolution of a PNG, in pixels for every unit of the layout").range("0.1 to 20", Some(0.1), Some(20.0)),
-    word("format", "from the file's name", "png, svg or pdf (mode=movie: png or gif)"),
-    word("out", "standard output", "file for the picture; its extension determines the format"),
-    Param::bool("verb").default("n").doc("y: print size and box of every picture"),
+        .doc(
+            "side: in a row; over: in a column; overlay: each on top of the previous ones; movie: one after \
+            another",
+        ),
+    Param::int("columns")
+        .default_text("all")
+        .range("1 or more", Some(1.0), None)
+        .doc(
+            "with mode=side: number of \
+            pictures in a row",
+        ),
+    real("gap", "0", "space between the pictures, in units of the layout").range(
+        "0 to 1000",
+        Some(0.0),
+        Some(1000.0),
+    ),
+    Param::bool("letters")
+        .default("n")
+        .doc("write (a), (b), ... in the upper left corners"),
+    real(
+        "delay",
+        "0.5",
+        "mode=movie: time for which a picture is shown, in seconds",
+    )
+    .range("0.01 to 60", Some(0.01), Some(60.0)),
+    Param::bool("transparent")
+        .default("n")
+        .doc("leave the background transparent"),
+    Param::int("bgcolor").default("0").doc(
+        "background colour: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 \
+        orange, 7 black",
+    ),
+    real(
+        "res",
+        "1",
+        "resolution of a PNG, in pixels for every unit of the layout",
+    )
+    .range("0.1 to 20", Some(0.1), Some(20.0)),
+    word(
+        "format",
+        "from the file's name",
+        "png, svg or pdf (mode=movie: png or gif)",
+    ),
+    word(
+        "out",
+        "standard output",
+        "file for the picture; its extension determines the format",
+    ),
+    Param::bool("verb")
+        .default("n")
+        .doc("y: print size and box of every picture"),
 ];
 
-/// A picture that was read.
+/// A picture that was read from a file.
 struct Piece {
     name: String,
     bytes: Vec<u8>,
@@ -72,7 +111,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     ensure!(
         !job.words().is_empty(),
-        "no pictures are named; name their files, as in mode={mode} a.svg b.svg"
+        "no pictures are given; name their files, as in mode={mode} a.svg b.svg"
     );
     let pieces: Vec<Piece> = job
         .words()
@@ -282,10 +321,10 @@ fn on_page(job: &Job, placed: &[Placed], stacked: bool, page: Rect) -> Result<Sv
     Ok(drawing.finish())
 }
 
-/// `(a)`, `(b)`, ...
+/// Writes the letter of a picture, `(a)`, `(b)`, ..., in its upper left corner.
 fn letter(drawing: &mut Drawing, number: usize, rect: Rect) -> Result<()> {
     let Some(letter) = ('a'..='z').nth(number) else {
-        bail!("letters=y: there are letters for at most 26 pictures");
+        bail!("letters=y can mark at most 26 pictures");
     };
     drawing.text(&Text {
         at: (rect.x + LETTER_AT.0, rect.y + LETTER_AT.1),
@@ -312,8 +351,8 @@ fn movie(job: &Job, pieces: &[Piece], delivery: &Delivery) -> Result<()> {
     delivery.write(&movie.encode(delivery.kind)?)
 }
 
-/// Where pictures of a movie lie, and the page that holds each of them. Where their sizes differ their boxes coincide, so
-/// that axes stand still while the numbers next to them, or bars, get longer.
+/// The rectangles of the pictures of a movie, and the page that holds each of them. If their sizes differ,
+/// their boxes coincide, so that the axes do not move when the numbers next to them, or bars, get longer.
 fn one_page(pieces: &[Piece]) -> (Vec<Rect>, Rect) {
     let alike = pieces.iter().all(|piece| piece.size == pieces[0].size);
     let corner = |piece: &Piece| match alike {

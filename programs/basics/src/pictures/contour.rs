@@ -18,7 +18,7 @@ use super::standard::{self, ScreenAxis, Turns};
 use super::ticks::{TickRule, Ticks};
 use super::words::{STANDARD, joined, real, word};
 
-/// Width of lines without `plotfat=`.
+/// The width of lines without `plotfat=`.
 const WIDTH: f64 = 1.3;
 /// The largest number of lines.
 const MOST_LEVELS: i64 = 10_000;
@@ -61,10 +61,10 @@ const OWN: [Param; 33] = [
         .doc("values of the lines"),
     Param::input("cfile")
         .default_text("from c=")
-        .doc("values of the lines, in a file"),
-    Param::bool("allpos").default("y").doc(
-        "y: no lines for negative values (lines of other values are whole, also beside negative samples)",
-    ),
+        .doc("file with the values of the lines"),
+    Param::bool("allpos")
+        .default("y")
+        .doc("y: no lines for negative values (other lines are drawn whole, even next to negative samples)"),
     Param::bool("clabel")
         .default("n")
         .doc("y: write the values on the lines"),
@@ -169,7 +169,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     delivery.picture(&page.close()?)
 }
 
-/// Warns of lines that allpos=y leaves out, if all are, or if the user gave their values.
+/// Warns of lines that allpos=y leaves out, if it leaves out all lines or if the user gave their values.
 fn tell_left_out(job: &Job, levels: &[f32]) -> Result<()> {
     let negative = levels.iter().filter(|level| **level < 0.0).count();
     if negative == 0 || !job.flag("allpos")? {
@@ -187,7 +187,7 @@ fn tell_left_out(job: &Job, levels: &[f32]) -> Result<()> {
     Ok(())
 }
 
-/// Smallest and largest value.
+/// The smallest and the largest value.
 fn ends(plane: &Plane) -> Result<(f64, f64)> {
     let finite = plane.values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| {
@@ -207,7 +207,7 @@ fn ends(plane: &Plane) -> Result<(f64, f64)> {
     Ok((low - half, high + half))
 }
 
-/// Values of the lines.
+/// The values of the lines.
 fn values(job: &mut Job, (low, high): (f64, f64)) -> Result<Vec<f32>> {
     if job.has_input("cfile") {
         let mut file = job.input("cfile")?;
@@ -361,7 +361,7 @@ fn digits(levels: &[f32]) -> usize {
     (0..6).find(exact).unwrap_or(6)
 }
 
-/// The value of a line as text; very small values with a power of ten.
+/// The value of a line as text; very small values are written with a power of ten.
 fn short(level: f64, digits: usize) -> String {
     let text = if level != 0.0 && level.abs() < 1e-4 {
         format!("{level:.2e}")

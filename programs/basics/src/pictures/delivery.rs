@@ -63,11 +63,12 @@ impl Delivery {
         let kind = match job.text("format")? {
             Some(word) => match named(&word) {
                 Some(kind) => kind,
-                None => bail!("format={word}: take {}", words(allowed)),
+                None => bail!("format={word} is not allowed: format= must be {}", words(allowed)),
             },
             None => match target.as_deref().and_then(strange_ending) {
                 Some(strange) => bail!(
-                    "{strange} is not a format of {}; give the file the extension {} (format= writes one of these under any name)",
+                    "{strange} is not a format of {}; give the file the extension {} (or choose one of these \
+                    formats with format=, under any name)",
                     job.program(),
                     words(allowed)
                 ),
@@ -76,7 +77,7 @@ impl Delivery {
         };
         ensure!(
             allowed.contains(&kind),
-            "{} is not a format of {}; it must be {} (by format= or the extension of the file)",
+            "{} is not a format of {}; the format must be {} (from format= or the extension of the file)",
             word(kind),
             job.program(),
             words(allowed)
@@ -135,7 +136,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
     name.split('.').skip(1).filter_map(named).last()
 }
 
-/// The extension of a file name, if it is that of a format which cannot be written.
+/// The extension of a file name, if it belongs to a format that cannot be written.
 fn strange_ending(path: &Path) -> Option<String> {
     let ending = path.extension()?.to_string_lossy().to_lowercase();
     STRANGE.contains(&ending.as_str()).then_some(ending)

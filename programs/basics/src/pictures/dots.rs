@@ -12,21 +12,22 @@ use super::plane::step_of;
 use super::standard::{self, INCH, ScreenAxis, Turns};
 use super::words::{STANDARD, joined, real, word};
 
-/// More samples than this cannot be told apart, and dots of them all would make a picture that nothing can show.
+/// The largest number of samples. More could not be distinguished, and a picture with so many dots could not
+/// be shown.
 const MOST_SAMPLES: usize = 1 << 22;
 const MOST_DOTS: usize = 1 << 18;
 
 /// Parameters and documentation of `sfdots`.
 pub static SPEC: Program = Program {
     name: "sfdots",
-    about: "Draw short traces as dots on strings, over each other, as PNG, SVG or PDF.",
+    about: "Draw short traces as dots on strings, one above the other, as PNG, SVG or PDF.",
     usage: "< traces.rsf dots=1 connect=1 labels=one:two > traces.png",
     comments: "Axis 1 runs to the right, and the traces (axis 2) are drawn one above the other, the first at the bottom. \
-Each trace is scaled to its own smallest and largest value (with gaineach=n, to those of the plane). frame= selects a \
-plane of a cube. Traces that contain only zeros are left out unless seedead=y.\n\n\
+Each trace is scaled by its own smallest and largest value (with gaineach=n, by those of the plane). frame= selects \
+a plane of a cube. Traces that contain only zeros are left out unless seedead=y.\n\n\
 Parameters are those of Madagascar's sfdots. It differs in these points: pens are those of the other pictures of this \
-suite, dots are round whatever corners= says, axis 1 has numbers even without a label, planes of a cube do not become a \
-movie, and values that are not numbers leave gaps.",
+suite, dots are always round (corners= has no effect), axis 1 has numbers even without a label, planes of a cube do not \
+become a movie, and values that are NaN or infinite leave gaps.",
     example: "sfspike n1=30 k1=10 | sfbandpass fhi=50 | sfbasics dots label1=Time > filter.png",
     params: &PARAMS,
 };
@@ -52,10 +53,10 @@ are 0"),
         .doc("y: also draw traces that contain only zeros"),
     Param::bool("silk")
         .default("n")
-        .doc("y: diamonds whose size shows the values, instead of curves"),
+        .doc("y: draw diamonds whose size shows the values, instead of curves"),
     Param::bool("gaineach")
         .default("y")
-        .doc("y: scale each trace by itself; n: all alike"),
+        .doc("y: scale each trace separately; n: scale all by the same factor"),
     Param::bool("constsep")
         .default("n")
         .doc("y: scale symmetrically about 0, so that zero lines are equally spaced"),
@@ -154,8 +155,8 @@ fn read(job: &Job, input: &mut Input) -> Result<Traces> {
     };
     ensure!(
         plane <= most,
-        "{} traces of {} samples: at most {most} samples can be drawn in this way; take a part of them (sfwindow), or use wiggle \
-or grey",
+        "{} traces of {} samples: at most {most} samples can be drawn in this way; extract a part of them (sfwindow), or \
+        use wiggle or grey",
         two.n,
         one.n
     );
@@ -264,7 +265,7 @@ fn frame(job: &Job, input: &Input, traces: &Traces) -> Result<Frame> {
     Ok(frame)
 }
 
-/// Smallest and largest finite value; both 0 if there is none.
+/// The smallest and the largest finite value; both are 0 if there is none.
 fn ends(values: &[f32]) -> (f64, f64) {
     let finite = || values.iter().filter(|x| x.is_finite()).map(|x| f64::from(*x));
     let (low, high) = (

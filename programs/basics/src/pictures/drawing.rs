@@ -1,7 +1,7 @@
 //! A picture as SVG, made of a few kinds of marks; the PNG is the rendering of that SVG.
 //!
-//! Both have the same layout, so tests of the SVG hold for the PNG. The font is part of the binary, so that a machine
-//! without fonts draws the same pixels.
+//! Both have the same layout, so what tests find in the SVG holds for the PNG. The font is part of the
+//! binary, so that a machine without fonts draws the same pixels.
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
@@ -20,9 +20,10 @@ use super::pixels::{Pixels, room_for};
 
 /// The font of all pictures.
 pub static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans.ttf");
-/// Font families for viewers of the SVG; if the first is missing, the others are not wider.
+/// Font families for viewers of the SVG. The later ones, which replace the first if it is missing, are not
+/// wider.
 const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
-/// Height of a capital letter as a fraction of the size of letters.
+/// The height of a capital letter as a fraction of the size of letters.
 pub const CAPITAL: f64 = 0.73;
 /// The largest number of pixels on each side of a picture.
 pub const LARGEST_SIDE: f64 = 30_000.0;
@@ -243,7 +244,7 @@ impl Drawing {
         self.xml.set_preserve_whitespaces(false);
     }
 
-    /// Writes the letters of a text, with raised and lowered ones in elements of their own.
+    /// Writes the letters of a text, with raised and lowered ones in separate elements.
     fn pieces(&mut self, text: &Text) {
         let mut height = 0;
         for piece in pieces(text.words) {
@@ -387,10 +388,11 @@ impl Svg {
         pdf::of_tree(&self.tree()?)
     }
 
-    /// Renders the drawing with `fineness` pixels for a unit.
+    /// Renders the drawing with `fineness` pixels per unit.
     ///
     /// # Errors
-    /// A side has more than 30000 pixels, the memory does not suffice, or a mark lies too far outside the page.
+    /// A side has more than 30000 pixels, there is not enough memory, or a mark lies too far outside the
+    /// page.
     pub fn pixels(&self, fineness: f64) -> Result<Pixels> {
         let (width, height) = (self.size.0 * fineness, self.size.1 * fineness);
         if !(width <= LARGEST_SIDE && height <= LARGEST_SIDE) {
@@ -403,7 +405,8 @@ impl Svg {
         let tree = self.tree()?;
         ensure!(
             f64::from(clipping::farthest(tree.root())) * fineness <= FARTHEST,
-            "a mark of the picture lies too far outside the page to be drawn as pixels: check min#=, max#= and the sizes, or take SVG"
+            "a mark of the picture lies too far outside the page to be drawn as pixels: check min#=, max#= \
+            and the sizes, or use SVG"
         );
         let mut canvas = Pixmap::new(width.round().max(1.0) as u32, height.round().max(1.0) as u32)
             .context("there is not enough memory for the picture; make it smaller with res= or width=")?;

@@ -6,14 +6,14 @@ use super::axes::{Axis, Edge, Letters, Style, fitting};
 use super::drawing::{Anchor, CAPITAL, Drawing, Place, Rect, Rgb, Stroke, Svg, path_through};
 use super::pixels::raster_png;
 
-/// Margin around the picture.
+/// The margin around the picture.
 const MARGIN: f64 = 12.0;
-/// Room between the box and the colour bar, and between texts.
+/// The distance between the box and the colour bar, and between texts.
 const GAP: f64 = 18.0;
 const SMALL_GAP: f64 = 8.0;
 /// The smallest width and height of the box.
 const SMALLEST_BOX: f64 = 40.0;
-/// Number of colours in a bar.
+/// The number of colours in a bar.
 pub const BAR_STEPS: usize = 256;
 
 /// The size of the picture.
@@ -79,7 +79,7 @@ pub struct Frame {
     pub sizing: Sizing,
     /// The background; transparent if `None`.
     pub background: Option<Rgb>,
-    /// Room around the box for marks that the program itself draws there.
+    /// Additional room around the box for marks that the program draws there.
     pub extra: Room,
     /// Whether the outline of the box is drawn.
     pub boxed: bool,
@@ -329,7 +329,7 @@ impl Page<'_> {
                 Some((_, Edge::Below)) => frame.style.title + SMALL_GAP,
                 _ => 0.0,
             };
-            // `add_bar` counts the room of the bar; the axis lies between the bar and the box.
+            // `add_bar` includes the room of the bar; the axis lies between the bar and the box.
             let y = rect.bottom() + room.bottom - MARGIN - title - around.bottom + GAP;
             let place = Rect {
                 y,

@@ -21,12 +21,13 @@ pub const GAIN: [Param; 30] = [
     word(
         "color",
         "grey",
-        "grey, bluered, purpleorange, browngreen, viridis, cividis, inferno, magma or plasma; Madagascar's letters stand \
-for one of these, capital letters reverse it, a C after a letter (iC) marks values beyond the clip",
+        "grey, bluered, purpleorange, browngreen, viridis, cividis, inferno, magma or plasma; each of Madagascar's \
+        letters stands for one of these, a capital letter reverses it, and a C after a letter (iC) marks values beyond \
+        the clip",
     ),
     Param::bool("polarity")
         .default("n")
-        .doc("y: the order of the colours is reversed"),
+        .doc("y: reverse the order of the colours"),
     Param::bool("allpos")
         .default("n")
         .doc("y: colours begin at bias= and go upwards; n: they extend to both sides of bias="),
@@ -49,7 +50,7 @@ for one of these, capital letters reverse it, a C after a letter (iC) marks valu
         "gainpanel",
         "each",
         "data to which pclip= applies: e(ach), this plane only; a(ll), all planes of axes 1 and 2, using the same \
-percentile of their clips; a number, that plane, counted from 1",
+percentile of their clips; or a number, for that plane, counted from 1",
     ),
     Param::float("gpow")
         .default("1")
@@ -154,7 +155,8 @@ fn tell_one_colour(job: &Job, samples: &Samples, [bias, clip]: [f32; 2]) {
     // There are 256 colours between the ends.
     if spread > 0.0 && spread < clip / 128.0 && (mean - bias).abs() > spread {
         job.warn(&format!(
-            "nothing to see: all values lie within {spread:e} of {mean:e} and have one colour of those from {} to {}; leave bias={bias} out, or give one in their middle",
+            "nothing to see: all values lie within {spread:e} of {mean:e} and have the same one of the \
+            colours from {} to {}; leave out bias={bias}, or give a bias= near their mean",
             bias - clip,
             bias + clip
         ));

@@ -20,9 +20,9 @@ pub static SPEC: Program = Program {
     about: "Draw curves or symbols, as PNG, SVG or PDF.",
     usage: "< curves.rsf title= > graph.png",
     comments: "Each column (axis 1) of real data is a curve: its values are drawn over the coordinates of axis 1. \
-Complex data are points, with the real part to the right and the imaginary part upwards. frame= selects a plane of a \
-cube. Curves are interrupted where a value is not a number.\n\n\
-Parameters are those of Madagascar's sfgraph; its pens (plotcol=) have eight colours that colour-blind readers can \
+Complex data are points, with the real part to the right and the imaginary part upwards. frame= selects a plane of \
+a cube. Curves are interrupted where a value is NaN or infinite.\n\n\
+Parameters are those of Madagascar's sfgraph; the pens (plotcol=) have eight colours that colour-blind readers can \
 distinguish. To mark sources and receivers on a section, draw them with the same min1= max1= min2= max2= as the section \
 and wantaxis=n wanttitle=n, and combine both with sfbasics pictures mode=overlay.",
     example: "sfbasics graph < wav.rsf title=Wavelet label2=Amplitude unit2= > wav.png",
@@ -95,7 +95,7 @@ const OWN: [Param; 16] = [
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
-/// Width of curves without `plotfat=`.
+/// The width of curves without `plotfat=`.
 const WIDTH: f64 = 1.5;
 /// Default colours of successive curves.
 const USUAL_PENS: &[i64] = &[1, 2, 4, 3, 6, 5, 7];
@@ -170,7 +170,7 @@ fn warn_of_gaps(job: &Job, curves: &Curves) {
         job.warn("nothing to see: all values are NaN or infinite");
     } else if !missing.is_empty() {
         job.warn(&format!(
-            "nothing to see of {} of {} curves (counted from 1: {}): all their values are NaN or infinite",
+            "nothing to see of {} of {} curves (counted from 1: {}): their values are all NaN or infinite",
             missing.len(),
             curves.len(),
             missing.join(", ")
@@ -178,7 +178,7 @@ fn warn_of_gaps(job: &Job, curves: &Curves) {
     }
 }
 
-/// The ends of an axis for `values`: all of them, or with `pclip` below 100 without outliers.
+/// The ends of an axis that holds all `values` or, with `pclip` below 100, all but outliers.
 fn ends(values: &[f64], pclip: f32) -> (f64, f64) {
     let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
@@ -309,7 +309,7 @@ fn is_finite(point: &Place) -> bool {
     point.0.is_finite() && point.1.is_finite()
 }
 
-/// Names of the curves in a corner of the box.
+/// Writes the names of the curves in a corner of the box.
 fn legend(job: &Job, page: &mut Page, curves: usize) -> Result<()> {
     let Some(text) = job.text("legend")?.filter(|text| !text.is_empty()) else {
         return Ok(());

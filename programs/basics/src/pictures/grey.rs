@@ -21,8 +21,8 @@ pub static SPEC: Program = Program {
     comments: "Axis 1 runs downwards and axis 2 to the right. vertical=, horizontal= and frame= select a plane of a \
 larger dataset: for seismograms of a modelling program (receiver, component, time), vertical=3 horizontal=1 frame=0 \
 shows the vertical component. Without them the first plane of a cube is drawn; sfbasics movie draws all planes.\n\n\
-Real numbers are coloured according to clip= or pclip=; bytes (from sfbyte) are colour numbers. A pixel that covers many \
-samples shows their mean. Values that are not numbers are drawn in magenta.\n\n\
+Real numbers are coloured according to clip= or pclip=; bytes (from sfbyte) are colour numbers. A pixel that covers \
+several samples shows their mean. NaN is drawn in magenta.\n\n\
 Parameters are those of Madagascar's sfgrey. It differs in these points: the title is above and the horizontal axis \
 below the picture, real numbers get a colour bar, gainpanel=each is the default, color=j is viridis, and if both axes \
 have the same unit they have the same scale, unless a size is given (width= height= screenratio= ...).",
@@ -45,7 +45,7 @@ const OWN: [Param; 5] = [
         .doc("print the coordinates on the axes that are not shown"),
     Param::bool("pad")
         .default_text("n")
-        .doc("accepted without effect: planes have no room around them"),
+        .doc("accepted without effect: planes always fill the box"),
 ];
 
 static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);
@@ -94,7 +94,7 @@ pub fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
     let (across, down) = (&frame.across, &frame.down);
     let same_unit = !across.unit.is_empty() && across.unit == down.unit;
     let ratio = ((down.high - down.low) / (across.high - across.low)).abs();
-    // The ratio is limited, because nothing could be seen in very flat or very high pictures.
+    // The ratio is limited, because nothing could be seen in a very flat or very tall picture.
     let ratio = if same_unit { ratio.clamp(0.2, 2.0) } else { 0.75 };
     Ok(Frame {
         grid: standard::grid(job, (false, false), false)?,
@@ -115,7 +115,7 @@ pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
     let longer = others.iter().enumerate().filter(|(_, axis)| axes[**axis].n > 1);
     let mut parts = Vec::new();
     for (position, &axis) in longer {
-        // Without a label a number is not informative, so it is written only if the user asks for it.
+        // A number without a label is not informative, so it is written only on request.
         let named = axes[axis].label.as_ref().is_some_and(|label| !label.is_empty());
         if !named && wanted.is_none() && !(axis == 2 && job.given("label3")) {
             continue;
@@ -130,7 +130,8 @@ pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
 /// `time = 0.40 s`: sample `index` of the axis with this number (counted from 1).
 pub fn position_text(job: &Job, axis: &Axis, number: usize, index: usize) -> Result<String> {
     let place = f64::from(axis.o) + index as f64 * f64::from(axis.d);
-    // As many decimals as the sampling interval has, so that the text keeps its width from frame to frame.
+    // The number has as many decimals as the sampling interval, so that the text keeps its width from frame
+    // to frame.
     let step = f64::from(axis.d.abs());
     let digits = (0..6).find(|&digits| {
         let scaled = step * 10f64.powi(digits);
@@ -224,8 +225,8 @@ fn seen(colours: &[Rgba], width: usize, place: Rect, rect: Rect, fineness: f64) 
     (wide, lines.collect())
 }
 
-/// Width and colours, row after row, of a plane whose axis 1 runs down (`transp`) or to the right; `turned` says
-/// whether the horizontal and the vertical axis are reversed.
+/// Width and colours, row after row, of a plane whose axis 1 runs down (`transp`) or to the right; `turned`
+/// says whether the horizontal and the vertical axis, respectively, are reversed.
 pub fn colours_of(plane: &Plane, scale: &Scale, transp: bool, turned: (bool, bool)) -> (usize, Vec<Rgba>) {
     let (rows, columns) = (plane.one.samples, plane.two.samples);
     let (width, height) = if transp { (columns, rows) } else { (rows, columns) };

@@ -19,9 +19,9 @@ pub static SPEC: Program = Program {
     name: "sfgrey3",
     about: "Draw three planes of a cube as its faces, as PNG, SVG or PDF.",
     usage: "< cube.rsf frame1=20 frame2=30 frame3=10 > cube.png",
-    comments: "The front shows axes 1 (downwards) and 2 (to the right) at frame3=, the side axes 1 and 3 at frame2=, the \
-top axes 2 and 3 at frame1=. Lines on each face show where the other two planes cut it, and numbers at their ends give \
-the coordinates.\n\n\
+    comments: "The front face shows axes 1 (downwards) and 2 (to the right) at frame3=, the side face axes 1 and 3 at \
+frame2=, and the top face axes 2 and 3 at frame1=. Lines on each face show where the other two planes cut it, and \
+numbers at their ends give the coordinates.\n\n\
 Parameters are those of Madagascar's sfgrey3. It differs in these points: real numbers can be drawn directly and are \
 coloured as in sfgrey (pclip= applies to the three planes); if all axes have the same unit, point1=, point2= and the \
 height are chosen so that all have the same scale. sfbasics movie draws movies of cubes, plane by plane.",
@@ -106,7 +106,7 @@ const OWN: [Param; 25] = [
         .doc("accepted without effect: axis 2 always runs to the right"),
     Param::bool("pad")
         .default_text("n")
-        .doc("accepted without effect: cubes have no room around them"),
+        .doc("accepted without effect: cubes always fill the box"),
 ];
 
 static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);
@@ -119,7 +119,10 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &PICTURES)?;
     if job.int("movie")? != 0 {
-        job.warn("movie= is not supported, and only the first picture is drawn; sfbasics movie draws planes one after the other");
+        job.warn(
+            "movie= is not supported, and only the first picture is drawn; sfbasics movie draws planes \
+            one after another",
+        );
     }
     let cuts = cuts(job, &input)?;
     let mut samples = Samples::of(job, &input)?;
@@ -149,7 +152,7 @@ fn cuts(job: &Job, input: &Input) -> Result<Cuts> {
         let index = job.int_opt(name)?.unwrap_or(usual as i64);
         if job.given(name) && !(0..n as i64).contains(&index) {
             job.warn(&format!(
-                "{name}={index}: the axis has {n} samples, counted from 0, and the nearest of them is used"
+                "{name}={index}: the axis has {n} samples, counted from 0; the nearest one is used"
             ));
         }
         Ok(index.clamp(0, n as i64 - 1) as usize)
@@ -347,7 +350,7 @@ impl Cube {
                 .unwrap_or_default()
         };
         let (one, two, three) = (end(&one), end(&two), end(&three));
-        // The numbers of axes 1 and 3 must not overlap near the corners of front and top.
+        // The numbers of axes 1 and 3 must not overlap near the corners of the front and the top.
         let lowest = if self.flat {
             f64::INFINITY
         } else {

@@ -1,4 +1,4 @@
-//! `sfbasics box`: a label in a box with a pointer, to lie over another picture.
+//! `sfbasics box`: a label in a box with a pointer, for overlaying on another picture.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Job, Param, Program};
@@ -19,7 +19,7 @@ const HEIGHT: f64 = 0.75 * PAGE.1;
 /// Parameters and documentation of `sfbox`.
 pub static SPEC: Program = Program {
     name: "sfbox",
-    about: "Draw a label in a box with a pointer, to lie over another picture.",
+    about: "Draw a label in a box with a pointer, for overlaying on another picture.",
     usage: "x0= y0= label= xt=2 yt=0 > label.svg",
     comments: "Positions are in inches from the lower left corner of Madagascar's page, 13.65 wide and 10.24 high, on which the axes of a standard plot \
     extend from 2.28 to 12.52 and from 1.28 to 8.96. In an overlay, this box is scaled to that of the picture below.\n\n\
@@ -30,15 +30,11 @@ pub static SPEC: Program = Program {
 };
 
 static PARAMS: [Param; 21] = [
-    real("x0", "0", "position of the tip of the pointer, to the right"),
-    real("y0", "0", "position of the tip, upwards"),
+    real("x0", "0", "horizontal position of the tip of the pointer"),
+    real("y0", "0", "vertical position of the tip"),
     real("scale0", "1", "factor of x0= and y0="),
-    real(
-        "xt",
-        "2",
-        "position of the text relative to the tip, to the right",
-    ),
-    real("yt", "0", "position of the text relative to the tip, upwards"),
+    real("xt", "2", "horizontal position of the text relative to the tip"),
+    real("yt", "0", "vertical position of the text relative to the tip"),
     real("length", "of xt=, yt=", "distance of the text from the tip"),
     real("scalet", "1", "factor of xt= and yt=, without length="),
     word("label", "", "the text"),
@@ -59,14 +55,14 @@ static PARAMS: [Param; 21] = [
         .doc("thickness of lines"),
     Param::bool("transparent")
         .default("n")
-        .doc("leave the background transparent"),
+        .doc("y: leave the background transparent"),
     Param::int("bgcolor")
         .default("0")
         .doc("background colour, numbered as in lab_color="),
     real(
         "res",
         "1",
-        "resolution of a PNG, in pixels for every unit of the layout",
+        "resolution of a PNG, in pixels per unit of the layout",
     )
     .range("0.1 to 20", Some(0.1), Some(20.0)),
     word("format", "from the file's name", "png, svg or pdf"),
@@ -119,7 +115,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
     let size = number("size", 0.25)?;
     if job.flag("pointer")? && text != tip {
-        // Across the pointer, at its wide end.
+        // The vector across the pointer at its wide end.
         let wide = number("pscale", 1.0)? * size / (3.0 * (text.0 - tip.0).hypot(text.1 - tip.1));
         let (dx, dy) = (wide * (text.1 - tip.1), wide * (tip.0 - text.0));
         let rim = [(text.0 + dx, text.1 + dy), tip, (text.0 - dx, text.1 - dy)].map(place);

@@ -13,8 +13,8 @@ struct Crossing {
     to_next_column: bool,
 }
 
-/// The lines along which `plane` has the value `level`, as coordinates on axes 1 and 2. Cells with a NaN at a corner are
-/// left out.
+/// The lines along which `plane` has the value `level`, as coordinates on axes 1 and 2. Cells with NaN at a
+/// corner are left out.
 pub fn lines(plane: &Plane, level: f32) -> Vec<Vec<Place>> {
     let (rows, columns) = (plane.one.samples, plane.two.samples);
     let value = |row: usize, column: usize| plane.values[column * rows + row];
@@ -92,10 +92,11 @@ fn in_cell(row: usize, column: usize, corners: [f32; 4], level: f32) -> Vec<(Cro
     }
 }
 
-/// Joins crossings to lines: first open lines from end to end, then closed ones, whose last crossing is the first.
+/// Joins crossings to lines: first open lines from end to end, then closed lines, in which the last crossing
+/// repeats the first.
 fn chains(joints: &HashMap<Crossing, Vec<Crossing>>) -> Vec<Vec<Crossing>> {
     let mut starts: Vec<Crossing> = joints.keys().copied().collect();
-    // A fixed order, so that the same data give the same file.
+    // The order is fixed, so that the same data give the same file.
     starts.sort_by_key(|crossing| (joints[crossing].len(), *crossing));
     let mut seen = std::collections::HashSet::new();
     let mut chains = Vec::new();
@@ -146,7 +147,8 @@ mod tests {
         assert_eq!(found[0].first(), found[0].last());
         for (r, c) in &found[0] {
             let radius = (r - 20.0).hypot(c - 20.0);
-            // Linear interpolation of a cone errs by at most d^2 / (8 r), a cell's diagonal d being sqrt(2).
+            // Linear interpolation of a cone has an error of at most d^2 / (8 r), where d = sqrt(2) is the
+            // diagonal of a cell.
             assert!((radius - 10.0).abs() < 2.0 / 80.0, "{radius}");
         }
     }

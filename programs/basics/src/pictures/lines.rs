@@ -10,8 +10,8 @@ use super::colours::pen;
 use super::drawing::{Drawing, Place, Rgb, Stroke, path_through, short, text_width};
 use super::standard::{INCH, thickness};
 
-/// The dash patterns of Madagascar by number: relative lengths of dashes and gaps, and the length of one period in
-/// inches.
+/// Madagascar's dash patterns, by number: the relative lengths of dashes and gaps, and the length of one
+/// period in inches.
 const DASHES: [(&[f64], f64); 10] = [
     (&[], 0.0),
     (&[1.0, 2.0], 0.15),
@@ -25,7 +25,7 @@ const DASHES: [(&[f64], f64); 10] = [
     (&[1.0, 1.0], 0.3),
 ];
 
-/// The pens of curves, from `plotcol=`, `plotfat=` and `dash=`.
+/// The pens of curves, which `plotcol=`, `plotfat=` and `dash=` set.
 #[derive(Clone, Debug)]
 pub struct Pens {
     colours: Vec<i64>,
@@ -48,7 +48,8 @@ impl Pens {
         })
     }
 
-    /// The pen of curve `number` (from 0); the last value of a shorter list also applies to the curves that follow.
+    /// The pen of curve `number` (from 0); if a list is shorter, its last value also applies to the remaining
+    /// curves.
     pub fn stroke(&self, number: usize) -> Stroke {
         let dash = f64::from(at_or_last(&self.dashes, number).unwrap_or(0.0));
         Stroke {
@@ -69,7 +70,7 @@ fn at_or_last<T: Copy>(values: &[T], number: usize) -> Option<T> {
     values.get(number).or(values.last()).copied()
 }
 
-/// Lengths of dashes and gaps; a fractional part of the number stretches them by fraction / 0.4.
+/// The lengths of dashes and gaps. A fractional part of `number` scales them by fraction / 0.4.
 fn dashes(number: f64) -> Vec<f64> {
     let (units, inches) = DASHES[(number.abs() as usize).min(DASHES.len() - 1)];
     let stretch = match number.fract().abs() {
@@ -167,7 +168,7 @@ fn cross(path: &mut String, at: Place, half: f64, turned: f64) {
     ray(path, at, half, turned + 90.0);
 }
 
-/// A line of length 2 `half` centred at `at`, turned by `turned` degrees from the horizontal.
+/// Appends a line of length 2 `half` centred at `at` and rotated by `turned` degrees from the horizontal.
 fn ray(path: &mut String, (x, y): Place, half: f64, turned: f64) {
     let (sine, cosine) = turned.to_radians().sin_cos();
     let (dx, dy) = (half * cosine, half * sine);

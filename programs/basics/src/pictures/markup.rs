@@ -1,4 +1,4 @@
-//! Texts of pictures, with the markup of labels and titles in Madagascar's flows: `km\^2\_`, `v\_p\^`.
+//! Texts of pictures, with the markup that Madagascar's flows use in labels and titles: `km\^2\_`, `v\_p\^`.
 
 use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
@@ -6,10 +6,10 @@ use skrifa::{FontRef, MetadataProvider};
 use super::drawing::{FONT, Place, Rgb};
 
 const RAISED: (&str, &str) = ("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ");
-/// The font of the pictures has no subscript letters.
+/// Characters and their subscripts. The font of the pictures has no subscript letters.
 const LOWERED: (&str, &str) = ("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎");
 
-/// Consecutive letters at the same height.
+/// A run of consecutive letters at the same height.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The letters.
@@ -21,9 +21,9 @@ pub struct Piece {
 /// The size of raised and lowered letters relative to the others.
 pub const SMALL: f64 = 0.7;
 
-/// Splits a text into pieces. Letters are raised after `\^` and lowered after `\_` (each ends the other); markup of
-/// font, size, colour and thickness (`\F5 `, `\s120 `, `\c3 `, `\f2 `) is removed. Letters with a superscript or
-/// subscript form in the font use that form on the line.
+/// Splits a text into pieces. Letters are raised after `\^` and lowered after `\_` (each ends the other);
+/// markup of font, size, colour and thickness (`\F5 `, `\s120 `, `\c3 `, `\f2 `) is removed. A letter that
+/// has a superscript or subscript form in the font is replaced by that form, on the line.
 pub fn pieces(text: &str) -> Vec<Piece> {
     let (mut made, mut height) = (Vec::new(), 0);
     let digit = |letter: char| letter.is_ascii_digit();
@@ -80,7 +80,7 @@ fn set(made: &mut Vec<Piece>, part: &str, height: i32) {
     }
 }
 
-/// The part of a text that lies at its position.
+/// The part of a text that is placed at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The beginning.

@@ -21,13 +21,15 @@ const MOST_VALUES: usize = 1 << 29;
 /// Parameters and documentation of `sfmovie`.
 pub static SPEC: Program = Program {
     name: "sfmovie",
-    about: "Draw planes of a dataset one after the other, as an animated PNG or a GIF.",
+    about: "Draw planes of a dataset one after another, as an animated PNG or a GIF.",
     usage: "< wfl.rsf color=bluered title= > wfl.png",
-    comments: "Every picture is drawn as by sfbasics grey, with the coordinate of its plane under the title, and \
-    all pictures have the same mapping from values to colours. The pictures run along axis=; frame= selects an index on any \
-further axis. For snapshots of a modelling program (z, x, component, time), axis=4 frame=0 shows the vertical component.\n\n\
-Without clip=, a clip is found for every picture from pclip=, and the clip that the same percentage of the pictures does \
-not exceed is used for all; gainpanel=all uses all planes of axes 1 and 2, and a number uses that plane.",
+    comments: "Every picture is drawn as by sfbasics grey, with the coordinate of its plane under the title, and all \
+    pictures have the same mapping from values to colours. The pictures run along axis=; frame= selects an index on any \
+    further axis. For snapshots of a modelling program (z, x, component, time), axis=4 frame=0 shows the vertical \
+    component.\n\n\
+    Without clip=, pclip= gives a clip for every picture, and all pictures use the clip that the same percentage of \
+    these does not exceed; with gainpanel=all it is computed from all planes of axes 1 and 2, and with a number from \
+    that plane.",
     example: "sfbasics movie < wfl.rsf axis=4 frame=0 color=bluered jframe=2 delay=0.08 > wfl.gif",
     params: &PARAMS,
 };
@@ -117,7 +119,7 @@ fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
             .iter()
             .find(|number| input.axis(**number as usize).n > 1)
             .or(others.first())
-            .with_context(|| format!("{} has one plane only; draw it with sfbasics grey", input.name()))?,
+            .with_context(|| format!("{} has only one plane; draw it with sfbasics grey", input.name()))?,
     };
     let place = others
         .iter()
@@ -129,7 +131,7 @@ fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
     let mut frame = job.ints("frame")?;
     ensure!(
         frame.len() < others.len(),
-        "frame= holds {} indices, but besides axis={axis} {} axes are not shown",
+        "frame= holds {} indices, but {} axes other than axis={axis} are not shown",
         frame.len(),
         others.len() - 1
     );

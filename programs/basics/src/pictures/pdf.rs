@@ -1,7 +1,8 @@
 //! A picture as PDF: the paths, texts and images of its SVG on one page of the size of the picture.
 //!
-//! The crates that convert SVG to PDF depend on older versions of the SVG parser than the renderer, which would add a
-//! second parser; and our drawings use only a few elements. Letters are written as outlines.
+//! This module does not use a crate that converts SVG to PDF: these crates depend on older versions of the
+//! SVG parser than the renderer, which would add a second parser, and our drawings use only a few elements.
+//! Letters are written as outlines.
 
 use std::io::Write;
 
@@ -28,7 +29,7 @@ struct Page {
     content: Content,
     next: Ref,
     images: Vec<Ref>,
-    /// Opacities of fill and stroke, in hundredths, that are used so far.
+    /// The opacities of fill and stroke used so far, in hundredths.
     opacities: Vec<(u8, u8)>,
 }
 

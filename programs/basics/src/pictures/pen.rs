@@ -1,4 +1,4 @@
-//! `sfpen`: showing a picture on the screen.
+//! `sfpen`: display of pictures on the screen.
 
 use std::env;
 use std::ffi::OsString;
@@ -20,9 +20,9 @@ pub static SPEC: Program = Program {
     about: "Show a picture on the screen.",
     usage: "< picture    or    picture.png ...",
     comments: "Shows a picture that sfgrey, sfgraph or another program of this suite has made: PNG, SVG, PDF or GIF. The \
-command viewer= is used if it is given. Otherwise the picture appears in the terminal if that can draw (kitty, Ghostty, \
-WezTerm, iTerm2), or else in the viewer of the desktop (xdg-open, or open on a Mac). If there is none, as on a machine \
-without a screen, the picture is saved in a file, whose name is printed.",
+command viewer= is used if it is given. Otherwise the picture appears in the terminal if the terminal can draw \
+(kitty, Ghostty, WezTerm, iTerm2), or else in the viewer of the desktop (xdg-open, or open on a Mac). If there is \
+none, as on a machine without a screen, the picture is saved in a file, whose name is printed.",
     example: "sfgrey < in.rsf | sfpen",
     params: &PARAMS,
 };
@@ -30,7 +30,7 @@ without a screen, the picture is saved in a file, whose name is printed.",
 static PARAMS: [Param; 3] = [
     Param::words("picture.png ...").doc("the pictures; without names, the picture on standard input"),
     Param::string("viewer")
-        .default_text("what is at hand")
+        .default_text("the first that is available")
         .doc("command that shows a file, such as viewer=feh"),
     Param::string("keep")
         .default_text("a new file in the folder for temporary files")
@@ -110,7 +110,7 @@ fn keep(keep: Option<String>, kind: Kind, bytes: &[u8]) -> Result<PathBuf> {
     )
 }
 
-/// Shows a file by the first available means; returns false if there is none.
+/// Shows a file with the first viewer that is available; returns false if there is none.
 ///
 /// # Errors
 /// The `viewer` cannot be started, or fails.
@@ -144,7 +144,7 @@ fn in_terminal(kind: Kind, bytes: &[u8], variable: impl Fn(&str) -> Option<OsStr
     if kitty && kind == Kind::Png {
         return Some(kitty_commands(&text));
     }
-    // Both support PNG and GIF.
+    // Both terminals support PNG and GIF.
     let inline = is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) && matches!(kind, Kind::Png | Kind::Gif);
     inline.then(|| format!("\x1b]1337;File=inline=1;size={}:{text}\x07\n", bytes.len()))
 }
@@ -163,7 +163,7 @@ fn kitty_commands(text: &str) -> String {
     commands + "\n"
 }
 
-/// Opens the file by the viewer of the desktop; returns false without a desktop.
+/// Opens the file in the viewer of the desktop; returns false if there is no desktop.
 fn by_desktop(file: &Path) -> bool {
     let mac = cfg!(target_os = "macos");
     let screen = ["DISPLAY", "WAYLAND_DISPLAY"]
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(in_terminal(Kind::Svg, &png, with("TERM", "xterm-kitty")), None);
         let inline = in_terminal(Kind::Png, &png, with("TERM_PROGRAM", "WezTerm")).unwrap();
         assert_eq!(inline, "\x1b]1337;File=inline=1;size=7:iVBORwECAw==\x07\n");
-        // A long picture comes in pieces, of which only the last ends it.
+        // A long picture is sent in pieces, and only the last piece is marked as the end.
         let long = kitty_commands(&"A".repeat(9000));
         let pieces: Vec<&str> = long.split("\x1b\\").collect();
         assert_eq!(pieces.len(), 4);

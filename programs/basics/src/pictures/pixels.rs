@@ -49,13 +49,13 @@ impl Pixels {
     }
 }
 
-/// Checks that memory suffices to draw and write `count` pictures of `pixels` pixels.
+/// Checks that there is enough memory to draw and write `count` pictures of `pixels` pixels.
 ///
 /// # Errors
-/// The memory does not suffice.
+/// There is not enough memory.
 pub fn room_for(pixels: f64, count: usize) -> Result<()> {
-    // Four bytes a pixel for each picture, and while one is written seven more for its colours and the bytes of the
-    // file.
+    // Each picture needs four bytes per pixel, and the one that is being written seven more, for its colours
+    // and the bytes of the file.
     let needed = pixels * (4 * count + 7) as f64;
     let free = memory::free().unwrap_or(f64::INFINITY);
     ensure!(

@@ -20,7 +20,7 @@ const LONGEST_LINE: usize = 1 << 28;
 pub struct Selection {
     /// All axes of the dataset.
     axes: Vec<Axis>,
-    /// The selected indices on every axis; usually one on an axis that is not shown.
+    /// The selected indices on every axis; on an axis that is not shown, usually a single one.
     wanted: Vec<Range<usize>>,
     /// Axis 1 of the picture, counted from 0.
     one: usize,
@@ -28,7 +28,7 @@ pub struct Selection {
     two: usize,
 }
 
-/// Part of an axis, divided into blocks of samples.
+/// A part of an axis, divided into blocks of samples.
 #[derive(Clone, Debug)]
 pub struct Side {
     /// Number of samples.
@@ -65,7 +65,7 @@ impl Side {
         self.first + (number + 0.5) * self.block as f64 * step
     }
 
-    /// The blocks that pixel `pixel` of `pixels` covers, at least one.
+    /// The blocks, at least one, that pixel `pixel` of `pixels` covers.
     pub fn shown(&self, pixel: usize, pixels: usize) -> Range<usize> {
         let first = (pixel * self.samples / pixels).min(self.samples - 1);
         let end = ((pixel + 1) * self.samples / pixels).max(first + 1);
@@ -96,7 +96,7 @@ impl Selection {
         ensure!(!input.is_empty(), "{} holds no samples", input.name());
         ensure!(
             axes[0].n <= LONGEST_LINE,
-            "axis 1 of {} has more than {LONGEST_LINE} samples: take a part of it with sfwindow",
+            "axis 1 of {} has more than {LONGEST_LINE} samples: extract a part of it with sfwindow",
             input.name()
         );
         let number = |axis: i64, key: &str| {
@@ -165,7 +165,7 @@ impl Selection {
         if let (Some(min), Some(max)) = (min, max) {
             ensure!(
                 min < max,
-                "min{number}={min} is not below max{number}={max}; to reverse an axis use xreverse= or yreverse="
+                "min{number}={min} is not below max{number}={max}; to reverse an axis, use xreverse= or yreverse="
             );
         }
         let Axis { n, o, d, .. } = self.axes[axis];
@@ -303,8 +303,8 @@ impl Selection {
         }
     }
 
-    /// The position of the plane with these indices on the axes that are not shown in the list of incomplete planes, to
-    /// which it is added if new.
+    /// The position, in the list of incomplete planes, of the plane with these indices on the axes that are
+    /// not shown. A new plane is added to the list.
     fn plane_of(&self, key: Vec<usize>, open: &mut Vec<(Vec<usize>, Gathering)>) -> usize {
         let known = match open.last() {
             Some((last, _)) if *last == key => Some(open.len() - 1),

@@ -80,8 +80,8 @@ struct Between {
 }
 
 impl Between {
-    /// The positions of `pixels` among `samples`, both spread evenly over the same length; those of the samples if they
-    /// are more.
+    /// The positions of `pixels` among `samples`, both spread evenly over the same length. If there are more
+    /// samples than pixels, the positions of the samples.
     fn of(samples: usize, pixels: usize) -> Vec<Self> {
         let pixels = pixels.max(samples);
         let place = |pixel: usize| {
@@ -97,7 +97,8 @@ impl Between {
         (0..pixels).map(place).collect()
     }
 
-    /// The interpolated value. At a sample it is that sample, even if the other one is NaN.
+    /// The interpolated value. Exactly at a sample it is the value of that sample, even if the other sample
+    /// is NaN.
     fn value(&self, first: f32, second: f32) -> f32 {
         if self.share == 0.0 {
             first

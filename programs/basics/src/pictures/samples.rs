@@ -7,7 +7,7 @@ use rsf_io::{Input, Job};
 
 use super::plane::holds_colours;
 
-/// The number of values that suffices for a quantile.
+/// The number of values that is sufficient for a quantile.
 const ENOUGH_FOR_A_QUANTILE: u64 = 1 << 22;
 
 /// The planes to which `pclip=` applies.
@@ -19,7 +19,8 @@ enum Panel {
     Number(u64),
 }
 
-/// Samples of the data from which clip and bias are computed; a regular subset of large data.
+/// Samples of the data from which clip and bias are computed; if the data are large, only a regular subset of
+/// them.
 #[derive(Clone, Debug)]
 pub struct Samples {
     panel: Panel,
@@ -53,7 +54,8 @@ impl Samples {
             _ => match text.parse::<u64>() {
                 Ok(number) if (1..=planes).contains(&number) => Panel::Number(number - 1),
                 _ => bail!(
-                    "gainpanel={text} is not allowed: gainpanel= must be each, all or a plane from 1 to {planes}"
+                    "gainpanel={text} is not allowed: gainpanel= must be each, all or the number of a plane \
+                    from 1 to {planes}"
                 ),
             },
         };
@@ -70,7 +72,7 @@ impl Samples {
         Ok(Self {
             panel,
             panel_len,
-            // Odd, because lengths of lines are often even.
+            // The stride is odd, because lengths of lines are often even.
             stride: seen.div_ceil(ENOUGH_FOR_A_QUANTILE) | 1,
             panels: Vec::new(),
         })

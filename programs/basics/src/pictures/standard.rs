@@ -9,7 +9,7 @@ use super::drawing::{Rgb, Stroke};
 use super::frame::{Frame, Grid, Room, Sizing};
 use super::ticks::{Format, TickRule};
 
-/// Number of pixels of one of Madagascar's inches, and of letters of its size 1.
+/// The number of pixels in one of Madagascar's inches.
 pub const INCH: f64 = 66.0;
 const LETTER: f64 = INCH / 33.0;
 /// Height of Madagascar's page in inches, its ratio of height to width, and the fraction of it that the box of the axes
@@ -81,14 +81,14 @@ pub fn window(job: &Job, number: usize, first: f64, last: f64) -> Result<(f64, f
     if let (Some(min), Some(max)) = (min, max) {
         ensure!(
             min < max,
-            "min{number}={min} is not below max{number}={max}; to turn an axis round use xreverse= or yreverse="
+            "min{number}={min} is not below max{number}={max}; to reverse an axis, use xreverse= or yreverse="
         );
     }
     // An axis with a negative sampling interval runs from large to small coordinates.
     let (low, high) = (min.unwrap_or(first.min(last)), max.unwrap_or(first.max(last)));
     ensure!(
         low < high,
-        "axis {number} would run from {low} to {high}: min{number}= or max{number}= lies outside the data; change it"
+        "axis {number} would run from {low} to {high}: min{number}= or max{number}= lies outside the data"
     );
     Ok(if first <= last { (low, high) } else { (high, low) })
 }
@@ -187,7 +187,7 @@ impl ScreenAxis {
     }
 }
 
-/// The side that parameter `name` selects by its first letter; the first of `sides` by default.
+/// The side that parameter `name` selects by the first letter of its value; by default the first of `sides`.
 fn side(job: &Job, name: &str, sides: [(char, Edge); 2]) -> Result<Edge> {
     let Some(text) = job.text(name)?.filter(|text| !text.is_empty()) else {
         return Ok(sides[0].1);
@@ -215,7 +215,7 @@ pub fn title(job: &Job, header: &Header) -> Result<Option<(String, Edge)>> {
         .text("title")?
         .or_else(|| header.text("title"))
         .unwrap_or_default();
-    // Madagascar also allows left and right, which are drawn at the top here.
+    // Madagascar also allows left and right; here these titles are drawn at the top.
     let edge = match job.text("wheretitle")?.and_then(|text| text.chars().next()) {
         Some('b' | 'B') => Edge::Below,
         None | Some('t' | 'T' | 'l' | 'L' | 'r' | 'R') => Edge::Above,
@@ -239,17 +239,18 @@ pub fn grid(job: &Job, usual: (bool, bool), behind: bool) -> Result<Grid> {
     })
 }
 
-/// The width of a line for Madagascar's number of thickness, at most that of a page.
+/// The width of a line with Madagascar's thickness `fat`, at most the width of a page.
 pub fn thickness(fat: i64) -> f64 {
     (1.0 + INCH / 200.0 * fat.max(0) as f64).min(USUAL_WIDTH)
 }
 
-/// The size of letters or symbols for Madagascar's number, at most that of a page.
+/// The size of letters or symbols with Madagascar's size `size`, at most the size of a page.
 pub fn letter_size(size: f64) -> f64 {
     (size * LETTER).clamp(0.0, USUAL_WIDTH)
 }
 
-/// The size of the picture from the parameters; by default the usual width, with `ratio` of height to width of the box.
+/// The size of the picture from the parameters. By default it has the usual width, and `ratio` is the ratio
+/// of height to width of the box.
 pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     let (width, height) = (job.int_opt("width")?, job.int_opt("height")?);
     let page = [
@@ -267,7 +268,8 @@ pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     if let Some(height) = height {
         if !page.is_empty() {
             job.warn(&format!(
-                "{}= has no effect: height= sets the height of the whole picture, and the box fills the room between axes, title and bar; leave out height= for a box of that shape",
+                "{}= has no effect: height= sets the height of the whole picture, and the box fills the room \
+                between axes, title and bar; leave out height= to get a box of that shape",
                 page.join("=, ")
             ));
         }

@@ -2,21 +2,21 @@
 
 use anyhow::{Result, bail};
 
-/// The largest number of numbers on an axis.
+/// The largest number of labelled ticks on an axis.
 const MOST: usize = 1000;
 
 /// The choices of the user for the numbers of an axis; by default they are chosen to be readable.
 #[derive(Clone, Debug, Default)]
 pub struct TickRule {
-    /// Interval between numbers.
+    /// The interval between numbers.
     pub step: Option<f64>,
     /// One of the numbers.
     pub origin: Option<f64>,
-    /// Largest number of numbers.
+    /// The largest number of labelled ticks.
     pub most: Option<usize>,
     /// Format of a number.
     pub format: Option<Format>,
-    /// Whether numbers are left out.
+    /// Whether no numbers are written.
     pub silent: bool,
     /// Fraction of the line, from its beginning, that stays free of numbers.
     pub clear: f64,
@@ -41,7 +41,7 @@ impl Ticks {
             _ => nice_step((high - low) / most as f64),
         };
         let origin = rule.origin.unwrap_or(0.0);
-        // A tolerance of a millionth of a step, because the ends come from numbers of six digits.
+        // The tolerance is a millionth of a step, because the ends come from numbers of six digits.
         let first = ((low - origin) / step - 1e-6).ceil();
         let last = ((high - origin) / step + 1e-6).floor();
         let values: Vec<f64> = (0..=(last - first).clamp(0.0, MOST as f64) as usize)
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(texts(2.0, -1.0, 4), ["−1", "0", "1", "2"]);
         assert_eq!(texts(1000.0, 2000.0, 3), ["1000", "1500", "2000"]);
         assert_eq!(texts(7.0, 7.0, 3), ["7"]);
-        // No multiple of the given step lies between these ends.
+        // There is no multiple of the given step between these ends.
         let rule = TickRule {
             step: Some(1.0),
             ..TickRule::default()
@@ -276,7 +276,7 @@ mod tests {
             .map(|mark| mark.1)
             .collect();
         assert_eq!(found, ["0.10 s", "0.35 s", "0.60 s"]);
-        // Seven steps below 0.7 a rounding error remains, which must be written as 0.0.
+        // At seven steps below 0.7 a rounding error remains, which must be written as 0.0.
         let tenths = TickRule {
             step: Some(0.1),
             origin: Some(0.7),

@@ -53,7 +53,7 @@ const OWN: [Param; 21] = [
     ),
     Param::input("xpos")
         .default_text("axis 2")
-        .doc("positions of the traces, one real number for each"),
+        .doc("file with the positions of the traces, one real number for each"),
     real("xmin", "first trace", "smallest position of the axis of traces"),
     real("xmax", "last trace", "largest position of the axis of traces"),
     real(
@@ -99,7 +99,7 @@ const OWN: [Param; 21] = [
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
-/// Traces, their positions, and the scale of their values.
+/// The traces, their positions, and the scale of their values.
 struct Traces {
     axis: Axis,
     values: Vec<f32>,
@@ -126,7 +126,8 @@ fn read(job: &mut Job, input: &mut Input) -> Result<Traces> {
     ensure!(!input.is_empty(), "{} holds no samples", input.name());
     ensure!(
         plane <= MOST_SAMPLES,
-        "{} traces of {} samples are too many for wiggles; take a part of them (sfwindow), or draw them with grey",
+        "{} traces of {} samples are too many for wiggles; extract a part of them (sfwindow), or draw them \
+        with grey",
         two.n,
         axis.n
     );
@@ -158,7 +159,7 @@ fn read(job: &mut Job, input: &mut Input) -> Result<Traces> {
     })
 }
 
-/// Positions of the traces from a file.
+/// Reads the positions of the traces from a file.
 fn positions(job: &mut Job, traces: usize, frame: u64) -> Result<Vec<f64>> {
     let mut file = job.input("xpos")?;
     let begin = frame * traces as u64;

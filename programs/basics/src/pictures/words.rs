@@ -141,10 +141,10 @@ pub static STANDARD: [Param; 95] = [
     size(
         "crowd",
         "0.75",
-        "fraction of the page taken by the box of the axes",
+        "fraction of the page that the box of the axes fills",
     ),
-    size("crowd1", "crowd", "fraction of the width taken by that box"),
-    size("crowd2", "crowd", "fraction of the height taken by that box"),
+    size("crowd1", "crowd", "fraction of the width that the box fills"),
+    size("crowd2", "crowd", "fraction of the height that the box fills"),
     size("xinch", "from crowd1", "width of that box, in units of 66 pixels"),
     size("yinch", "from crowd2", "height of the box of the axes"),
     Param::int("width")
@@ -163,7 +163,7 @@ pub static STANDARD: [Param; 95] = [
     .range("0.1 to 20", Some(0.1), Some(20.0)),
     Param::bool("transparent")
         .default("n")
-        .doc("leave the background transparent, so that the picture can be laid over another one"),
+        .doc("leave the background transparent, so that the picture can be overlaid on another one"),
     Param::int("bgcolor")
         .default("0")
         .doc("background colour, numbered as in gridcol="),
@@ -220,7 +220,7 @@ pub static STANDARD: [Param; 95] = [
     unused("framelabelcol"),
 ];
 
-/// Joins several tables of parameters to one.
+/// Joins several tables of parameters into one.
 pub const fn joined<const N: usize>(tables: &[&[Param]]) -> [Param; N] {
     let mut all = [Param::bool("unset"); N];
     let (mut filled, mut table) = (0, 0);

@@ -96,7 +96,7 @@ pub(super) fn sponge<const D: usize>(
     if thickness >= wide {
         bail!(
             "sponge={thickness} m is thicker than the mesh, which is {wide} m wide: waves would be damped everywhere; \
-one or two P wavelengths are enough"
+            one or two P wavelengths are enough"
         );
     }
     let fastest = speeds.iter().map(|[vp, _]| *vp).fold(0.0, f64::max);

@@ -178,7 +178,7 @@ impl Peaks {
         if places.is_empty() {
             bail!(
                 "{word}= has no place on the ground of the mesh: choose oqx=, dqx= and nqx= (oqy= ...) \
-            within its extent"
+                within its extent"
             );
         }
         let every = std::mem::replace(&mut shot.jdata, 1);

@@ -101,7 +101,7 @@ pub(super) const SIDES: &[Param] = &[
         .range("> 0", Some(1e-30), None)
         .doc(
             "f0_FOR_PML of SPECFEM3D, Hz: makes perfectly matched layers like those of that program, with \
-        its damping profile and without attenuation",
+            its damping profile and without attenuation",
         ),
     Param::float("left")
         .default("0.03")
@@ -187,7 +187,7 @@ const MACHINES: &[Param] = &[
         .range(">= 1", Some(1.0), None)
         .doc(
             "number of GPUs; on the CPU, number \
-    of subdomains into which the mesh (or the part of each rank) is divided",
+            of subdomains into which the mesh (or the part of each rank) is divided",
         ),
     GROUPS,
     EXCHANGE,

@@ -19,7 +19,7 @@ pub const ERROR: Param = Param::float("error")
     .range("above 0, at most 1", Some(1e-30), Some(1.0))
     .doc(
         "largest error of the phase of any wave after path=, in periods: chooses order=, fd= and tdc=y if \
-    they are not given, and checks them if they are",
+        they are not given, and checks them if they are",
     );
 
 /// The length of the path of the waves.

@@ -280,9 +280,11 @@ impl Geometry {
             .chain(&receivers)
             .all(|place| place[..2] == [0.0; 2])
         {
-            job.warn("all coordinates of the trace headers are 0, and so are x and y of sou= and rec=: the \
-            file has no geometry at the bytes of the standard; read coordinates at other bytes by name \
-            (sfsegyread tfile= sx=BYTE gx=BYTE), or make points with sfpoints or sfcsv2rsf");
+            job.warn(
+                "all coordinates of the trace headers are 0, and so are x and y of sou= and rec=: the \
+                file has no geometry at the bytes of the standard; read coordinates at other bytes by name \
+                (sfsegyread tfile= sx=BYTE gx=BYTE), or make points with sfpoints or sfcsv2rsf",
+            );
         }
         let unit = unit_of(job, layout, arc)?;
         for place in sources.iter_mut().chain(&mut receivers) {

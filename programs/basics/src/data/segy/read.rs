@@ -397,8 +397,8 @@ impl Others {
         if count > 0 {
             job.warn(&format!(
                 "{count} trace headers give a number of samples other than the {} with which all traces are read; the \
-first is that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= \
-sets the number for all)",
+                first is that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= \
+                sets the number for all)",
                 layout.samples, first.0, first.1
             ));
         }
@@ -406,7 +406,7 @@ sets the number for all)",
         if count > 0 {
             job.warn(&format!(
                 "the sampling interval is that of {}, {} microseconds, but {count} trace headers have another one; the \
-first is that of trace {} with {}: if those are right, sfput d1={} corrects it",
+                first is that of trace {} with {}: if those are right, sfput d1={} corrects it",
                 layout.step_of,
                 (layout.step * 1e6) as f32,
                 first.0,

@@ -59,8 +59,8 @@ impl Coding {
         };
         bail!(
             "format {number}{why} cannot be read or written: formats are 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 \
-bytes), 2, 3, 7, 8 and 9 (integers of 4, 2, 3, 1 and 8 bytes) and 10, 11, 12, 15 and 16 (unsigned integers \
-of 4, 2, 8, 3 and 1 bytes); format= replaces the format of the binary header"
+            bytes), 2, 3, 7, 8 and 9 (integers of 4, 2, 3, 1 and 8 bytes) and 10, 11, 12, 15 and 16 (unsigned integers \
+            of 4, 2, 8, 3 and 1 bytes); format= replaces the format of the binary header"
         )
     }
 

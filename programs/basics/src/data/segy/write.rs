@@ -233,7 +233,7 @@ fn fields(job: &Job, headers: Option<&Input>) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
-/// Name and contents of the file that `key=` names, or of the file `usual` if that has this length.
+/// The name and the contents of the file that `key=` names, or of the file `usual` if it has this length.
 fn part(job: &mut Job, key: &str, usual: &str, length: usize) -> Result<Option<(String, Vec<u8>)>> {
     if let Some(path) = job.text(key)? {
         let bytes = fs::read(&path).with_context(|| format!("cannot read {key}={path}"))?;
@@ -288,7 +288,7 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     for field in binary_fields() {
         let usual = match field.name.as_str() {
             "jobid" | "lino" | "reno" | "format" if made => Some(1),
-            // Points of the modelling programs are in metres.
+            // The coordinates of the modelling programs are in metres.
             "mfeet" if made && job.given("sou") => Some(1),
             _ => None,
         };
@@ -307,7 +307,8 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
             );
             ensure!(
                 field.at != HNS || value == common.samples as i64,
-                "hns={value}: the traces of the data have {} samples (n1), and the binary header says so; leave hns= out (sfwindow n1= or sfpad n1= changes the length of traces)",
+                "hns={value}: the binary header must contain the length of the traces, which is {} samples \
+                (n1); leave out hns= (sfwindow n1= or sfpad n1= changes the length of traces)",
                 common.samples
             );
             order.put_int(&mut header, field.at, field.size, value as i32);
@@ -326,7 +327,7 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// Warns of undeclared parameters that are not fields of headers.
+/// Warns of undeclared parameters that are not fields of the binary header.
 fn refuse_strange_words(job: &Job, fields: &[Field]) -> Result<()> {
     let known = |key: &str| {
         binary_fields()

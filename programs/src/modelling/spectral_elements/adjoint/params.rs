@@ -172,18 +172,18 @@ const OWN: &[Param] = &[
         .default("auto")
         .doc(
             "places of these parameters; model: at the nodes of the grid of vp=, vs=, den=; regions: one \
-        set for each region; grid: at the nodes of nqz=, nqx= ...; auto: model if there is a grid, otherwise \
-        regions",
+            set for each region; grid: at the nodes of nqz=, nqx= ...; auto: model if there is a grid, otherwise \
+            regions",
         ),
     Param::float("memory")
         .default_text(
             "half of the free memory, divided by the number of shots that run at the same time; on \
-        a GPU nine tenths of its free memory",
+            a GPU nine tenths of its free memory",
         )
         .range("above 0", Some(1e-9), None)
         .doc(
             "memory for the stored forward wavefield and its checkpoints, GB: of each GPU, or of each shot \
-        that runs on processors; the mesh and its fields need additional memory",
+            that runs on processors; the mesh and its fields need additional memory",
         ),
     Param::int("nqz")
         .default("101")

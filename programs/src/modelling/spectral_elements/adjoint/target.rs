@@ -39,7 +39,7 @@ impl<const D: usize> Target<D> {
             ("regions", Some(_)) => {
                 bail!(
                     "on=regions is not possible, because vp=, vs= or den= vary within the regions: give \
-                on=model or on=grid"
+                    on=model or on=grid"
                 )
             }
             ("auto" | "regions", None) if varies => bail!(

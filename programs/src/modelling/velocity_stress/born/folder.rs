@@ -25,7 +25,7 @@ impl Folder {
             let name = path.display();
             format!(
                 "scratch={name} must be able to hold checkpoints: give a folder in which files can be \
-            created, or leave out disk="
+                created, or leave out disk="
             )
         })?;
         Ok(folder)

@@ -66,7 +66,7 @@ With adj=n the state relies on the data file of the stopped run, which is contin
 const MEMORY: Param = Param::float("memory")
     .default_text(
         "half of the free memory, divided by the number of shots that run at the same time; on a \
-    GPU nine tenths of its free memory",
+        GPU nine tenths of its free memory",
     )
     .range("above 0", Some(1e-9), None)
     .doc("memory for the waves that adj=y needs, GB: of each GPU, or of each shot that runs on the CPU");
@@ -84,8 +84,8 @@ const KEEP: Param = Param::choice("keep", &["steps", "boundary", "auto"])
     .default("steps")
     .doc(
         "waves that are kept of a step; steps: those in all cells; boundary: only those at the boundary of \
-    the model, while waves inside it run backwards; auto: the faster of the two (for gradients and adj=y, \
-    without qp= and qs=)",
+        the model, while waves inside it run backwards; auto: the faster of the two (for gradients and adj=y, \
+        without qp= and qs=)",
     );
 
 const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
@@ -101,7 +101,7 @@ const GPU: Param = Param::ints("gpu")
     .range(">= 0", Some(0.0), None)
     .doc(
         "numbers of the GPUs to use, as in gpu=0,2; each of them, or each group of ngpu= GPUs, runs whole \
-    shots",
+        shots",
     );
 
 const NGPU: Param = Param::int("ngpu")
@@ -109,7 +109,7 @@ const NGPU: Param = Param::int("ngpu")
     .range(">= 1", Some(1.0), None)
     .doc(
         "number of GPUs that share every shot by planes of the grid, with a bit-identical result: for grids \
-    and reverse sweeps that do not fit into the memory of one GPU, or for shorter runs",
+        and reverse sweeps that do not fit into the memory of one GPU, or for shorter runs",
     );
 
 const EXCHANGE: Param = Param::choice("exchange", &["auto", "host"]).default("auto").doc(
@@ -144,7 +144,7 @@ macro_rules! params {
 
 const WEIGHT: Param = Param::input("weight").doc(
     "weights of the data, one for each value, for mutes and the \
-like",
+    like",
 );
 
 const MISFIT: Param = Param::output("misfit").doc("misfit of every shot, n1 = shots");
@@ -157,7 +157,7 @@ const WAVELET: Param = Param::choice("wavelet", &["given", "estimate"])
     .default("given")
     .doc(
         "estimate: compare the data after a Wiener filter for each shot, which brings the modelled data \
-    closest to the observed data",
+        closest to the observed data",
     );
 
 const DAMP: Param = Param::float("damp")
