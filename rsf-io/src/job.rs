@@ -110,8 +110,7 @@ impl Job {
         &self.words
     }
 
-    /// The parameters that were given, except `names`, as one text in a fixed order; equal runs have equal
-    /// texts.
+    /// The parameters that were given, except `names`, as one text in a fixed order; equal runs have equal texts.
     pub fn words_but(&self, names: &[&str]) -> String {
         let values = self
             .values
@@ -289,14 +288,13 @@ impl Job {
         self.history = Some(input.shared_header());
     }
 
-    /// Accepts, in inputs that are opened from now on, data that end earlier than their header says: their
-    /// complete records are read, with a warning. Without this call such data are an error.
+    /// Accepts, in inputs opened from now on, data that end earlier than their header says, and reads their
+    /// complete records with a warning. Without this call such data are an error.
     pub fn accept_cut_data(&mut self) {
         self.cut = Cut::Records;
     }
 
-    /// As [`Job::accept_cut_data`], but counts records only along this axis (counted from 1), and accepts
-    /// data without a complete one.
+    /// As [`Job::accept_cut_data`], with records only along this axis (from 1), even if none is complete.
     pub fn accept_cut_along(&mut self, axis: usize) {
         self.cut = Cut::Along(axis);
     }
@@ -330,8 +328,7 @@ impl Job {
         self.places.scratch()
     }
 
-    /// The dataset on standard input, which can be opened once. Call this before any output is opened:
-    /// outputs opened later carry its history and follow its format.
+    /// The dataset on standard input, to be opened once. Outputs opened later take on its history and format.
     pub fn stdin(&mut self) -> Result<Input> {
         let reader = self.take_stdin()?;
         if reader.get_ref().is_terminal() {

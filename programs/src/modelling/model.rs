@@ -22,8 +22,7 @@ const BLOCK_BYTES: usize = 32 << 20;
 
 /// Header key for the positions of the shear stiffnesses of a file.
 pub const SHEARS: &str = "shears";
-/// Value of [`SHEARS`]: the shear stiffnesses are those at the points of the shear stresses, half a cell
-/// beyond the nodes.
+/// Value of [`SHEARS`]: the shear stiffnesses apply at the shear stresses, half a cell beyond the nodes.
 pub const IN_PLACE: &str = "staggered";
 /// Value of [`SHEARS`]: the shear stiffnesses of cut cells are those at the nodes.
 pub const ON_NODES: &str = "collocated";
@@ -248,9 +247,8 @@ impl Volumes {
             .all(|source| matches!(source, Source::Column(_)))
     }
 
-    /// Reads and checks the part of the model that the padded planes `own` need and passes it to the
-    /// destination, in one pass, a block at a time: the requested coefficients, with zeros for those that the
-    /// files do not have.
+    /// Reads and checks the part of the model that the padded planes `own` need and passes it to the destination, in
+    /// one pass, a block at a time: the requested coefficients, with zeros for those that the files do not have.
     ///
     /// Returns the findings about the model inside `own`, or the first cell inside it that no run can use.
     pub fn read(

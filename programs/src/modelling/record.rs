@@ -62,8 +62,7 @@ pub fn window(
     Ok((Some(Snapshots { every, window: cells }), axes))
 }
 
-/// Gives an axis of the snapshots the label and the unit of the axis `model` of the model, else the label
-/// `name`.
+/// Gives an axis of the snapshots the label and the unit of the axis `model` of the model, else the label `name`.
 pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
     let told = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     axis.label = told(&model.label).or(Some(name.into()));
@@ -226,8 +225,7 @@ impl Outputs {
         }
     }
 
-    /// Notes in the headers whether the data and the snapshots have exact time or that of the steps, if that
-    /// is not the usual one.
+    /// Notes unusual clocks of the data and snapshots in the headers: exact time, or that of the steps.
     pub fn tell_clock(&mut self, timing: &Timing) {
         if let (Some(records), Some(steps)) = (timing.clock_of_records(), timing.clock_of_steps()) {
             self.tell(CLOCK, records);
@@ -258,8 +256,8 @@ impl Outputs {
     }
 
     /// Lets several ranks write their planes of the snapshots themselves if the file allows it. All ranks
-    /// call it, after [`Outputs::note`]. `own` holds the padded planes of this rank, and `done` is the number
-    /// of steps that were done before. Returns which ranks write snapshots.
+    /// call it, after [`Outputs::note`]. `own` holds the padded planes of this rank; `done` steps are
+    /// done already. Returns which ranks write snapshots.
     pub fn spread(
         &mut self,
         snapshots: Option<&Snapshots>,
@@ -403,8 +401,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the files after `step` steps of an interrupted run: their headers get the number of complete
-    /// records. Returns what they hold, in words.
+    /// Ends the files of an interrupted run at the last complete records before `step`; returns what they hold.
     pub fn finish_early(mut self, step: usize) -> anyhow::Result<String> {
         let axis = self.outputs.last_axis;
         let mut held = Vec::new();
@@ -447,8 +444,7 @@ impl Writer {
             }
             let records = data.records(3)?.1;
             data.finish()?;
-            // A single record of the first step is taken before any wave arrives, and another warning has
-            // reported that already.
+            // A single record of the first step precedes all waves; another warning has reported that.
             if self.silent && !(records == 1 && job.int("jdata")? > 1) {
                 tell_all_zero(job);
             }

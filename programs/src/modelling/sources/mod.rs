@@ -1,5 +1,5 @@
-//! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes use
-//! this module, too.
+//! Sources in absolute units: mechanisms and histories from parameters and files, also for programs on
+//! meshes.
 
 pub mod quakes;
 mod series;
@@ -16,12 +16,10 @@ use quakes::Placed;
 use rsf_io::{Input, Job};
 use series::refined;
 
-/// The largest number of histories whose frequency bands are determined; they are evenly spread over all
-/// histories.
+/// The largest number of histories whose frequency bands are determined; they are evenly spread over all histories.
 const LOOKED_AT: usize = 64;
 
-/// The largest number of samples of a history that are analysed; longer histories are sampled in longer
-/// steps.
+/// The largest number of samples of a history that are analysed; longer histories are sampled in longer steps.
 const SAMPLES: f64 = 1e6;
 
 /// The meaning of the series of sources.
@@ -43,8 +41,7 @@ pub struct Sources {
     pub band: Band,
     /// Largest first sample of a series of samples, as a share of its largest value.
     pub begins: f64,
-    /// The time at which the run begins, s: zero, or the beginning of a series of moments or forces if that
-    /// is earlier.
+    /// The time at which the run begins, s: zero, or the beginning of an earlier series of moments or forces.
     pub begin: f64,
 }
 
@@ -196,8 +193,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     Ok(sources)
 }
 
-/// The time at which a run must begin to contain all histories from their beginnings: zero, or an earlier
-/// time.
+/// The time at which a run must begin to contain all histories from their beginnings: zero, or an earlier time.
 fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
     let of = |k: usize| {
         let onset = onsets.map_or(0.0, |o| f64::from(o[k]).min(0.0));
@@ -208,9 +204,8 @@ fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
         .fold(0.0, f64::min)
 }
 
-/// The moment divided by the final moment, or the force divided by its strength, step by step from a time of
-/// the history on. A moment is the sum of its rates in the middle of the steps, unless the history is the
-/// moment itself.
+/// The moment divided by the final moment, or the force divided by its strength, step by step from a time of the
+/// history on. A moment is the sum of its rates in the middle of the steps, unless the history is the moment itself.
 fn strengths<'a>(
     action: Action,
     history: &'a TimeFunction,
@@ -370,20 +365,10 @@ fn out_of_plane(job: &Job, actions: &[Action]) {
     if let Some((first, &Action::Moment(m))) = found.next() {
         let others = found.count();
         job.warn(&format!(
-            "the double couple {}{} also moves rock across the plane x-z (Mxy={:.3e}, Myz={:.3e}): that part \
-            generates SH waves, which a 2-D run does not model",
-            if actions.len() == 1 {
-                "of src=dc".into()
-            } else {
-                format!("of source {}", first + 1)
-            },
-            if others > 0 {
-                format!(" (and {others} more)")
-            } else {
-                String::new()
-            },
-            m[3],
-            m[5]
+            "the double couple {}{} also moves rock across the plane x-z (Mxy={:.3e}, Myz={:.3e}): that part generates SH waves, which a 2-D run does not model",
+            if actions.len() == 1 { "of src=dc".into() } else { format!("of source {}", first + 1) },
+            if others > 0 { format!(" (and {others} more)") } else { String::new() },
+            m[3], m[5]
         ));
     }
 }

@@ -30,31 +30,28 @@ pub static SUREAD: Program = Program {
     params: &PARAMS,
 };
 
-const COMMENTS: &str = "The data become reals, with time in s (from delrt and dt) along axis 1 and traces along axis 2. \
-The header of every trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, with the names of \
-Seismic Unix: tracl tracr fldr tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). \
-A key on the command line (iline=220) is read from another byte, counted from 0; key1=name name=byte key1_len=4 adds a \
-key after the 91.\n\n\
-SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 \
-(integers of 4, 2, 3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single \
-precision; textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y \
-detects the byte order, endian=n declares little-endian). Additional trace headers of revision 2 are skipped. If the \
-file has a map of the trace headers (stanza SEG:Layout of revision 2.1), keys come from the bytes and types that it \
-gives, and keys that it does not list are 0. All traces must have the same length; headers that give another length are \
-reported, and so are different delays (delrt), which align=y takes into account. If the binary header has no number of \
-samples or no sampling interval, those of the first trace are used; SU without dt uses d1 and f1 (reals at bytes 181 to \
-188). The memory used does not depend on the size of the file.\n\n\
-sou= and rec= name files for the points of sources and receivers, as the modelling programs read them (x, z or, if y \
-varies, x, y, z; z downwards; from sx, sy, selev, sdepth, gx, gy, gelev with scalco and scalel). For points x, z the \
-common y is added to origin= in the headers of both files, so that sfsegywrite writes it again. The data then have the \
-axes time, receiver and shot; a shot consists of consecutive traces with the same source. sftransp plane=12 | sfspray \
-axis=2 n=1 converts them to receiver, component, time, shot; for data with only vertical velocity, sfpad n2=2 (n2=3 in \
-3-D) adds the other components as zeros.\n\n\
-An SU file whose samples and headers differ in byte order, as Madagascar's sfsuwrite writes it by default, is recognised \
-by its first trace unless suxdr=y or endian=n is given.\n\n\
-Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; \
-traces may have more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a \
-trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
+const COMMENTS: &str = "The data become reals, with time in s (from delrt and dt) along axis 1 and traces along axis 2. The header of \
+every trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, with the names of Seismic Unix: tracl tracr fldr \
+tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key on the command line (iline=220) is read \
+from another byte, counted from 0; key1=name name=byte key1_len=4 adds a key after the 91.\n\n\
+SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 (integers of 4, 2, \
+3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single precision; textual headers in \
+EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the byte order, endian=n declares \
+little-endian). Additional trace headers of revision 2 are skipped. If the file has a map of the trace headers (stanza SEG:Layout of \
+revision 2.1), keys come from the bytes and types that it gives, and keys that it does not list are 0. All traces must have the same \
+length; headers that give another length are reported, and so are different delays (delrt), which align=y takes into account. If the \
+binary header has no number of samples or no sampling interval, those of the first trace are used; SU without dt uses d1 and f1 (reals \
+at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n\
+sou= and rec= name files for the points of sources and receivers, as the modelling programs read them (x, z or, if y varies, x, y, z; z \
+downwards; from sx, sy, selev, sdepth, gx, gy, gelev with scalco and scalel). For points x, z the common y is added to origin= in the \
+headers of both files, so that sfsegywrite writes it again. The data then have the axes time, receiver and shot; a shot consists of \
+consecutive traces with the same source. sftransp plane=12 | sfspray axis=2 n=1 converts them to receiver, component, time, shot; for \
+data with only vertical velocity, sfpad n2=2 (n2=3 in 3-D) adds the other components as zeros.\n\n\
+An SU file whose samples and headers differ in byte order, as Madagascar's sfsuwrite writes it by default, is recognised by its first \
+trace unless suxdr=y or endian=n is given.\n\n\
+Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; traces may have \
+more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a trace is reported; text is in code \
+page 037 (which has its own codes for brackets and some other characters).";
 
 static PARAMS: [Param; 22] = [
     Param::string("tape")
@@ -396,9 +393,7 @@ impl Others {
         let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
-                "{count} trace headers give a number of samples other than the {} with which all traces are read; the \
-                first is that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= \
-                sets the number for all)",
+                "{count} trace headers give a number of samples other than the {} with which all traces are read; the first is that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= sets the number for all)",
                 layout.samples, first.0, first.1
             ));
         }
@@ -417,9 +412,7 @@ impl Others {
         let Odd { count, first } = self.delays;
         if count > 0 && !in_place {
             job.warn(&format!(
-                "the first trace begins at {} ms (delrt) but {count} others at other times; the first of \
-                these is trace {} at {} ms: all traces are written from o1 on, so these are shifted by the \
-                difference (align=y places every trace at its time)",
+                "the first trace begins at {} ms (delrt) but {count} others at other times; the first of these is trace {} at {} ms: all traces are written from o1 on, so these are shifted by the difference (align=y places every trace at its time)",
                 self.delay, first.0, first.1
             ));
         }
