@@ -158,7 +158,7 @@ def chosen(place, case, error, words):
     section = replace(case, source=flat(case.source), receivers=tuple(map(flat, case.receivers)))
     h = case.wavelength / 20
     command = ["sfvsfd2d-gpu", *on_grid(place, section, h, "staggered"), *points_of(place, section), *source_words(case), *words]
-    spacing = planned(place, [*command, "device=cpu"], (case.duration, 0.2 * h / case.fastest), r"a spacing of ([\d.e+-]+) m would do")
+    spacing = planned(place, [*command, "device=cpu"], (case.duration, 0.2 * h / case.fastest), r"a spacing of ([\d.e+-]+) m would suffice")
     return velocity_stress(place, case, case.wavelength / spacing, words)
 
 

@@ -166,7 +166,7 @@ fn bins_of_headers_have_limits() {
     for (line, word) in [
         (
             "sfdd < d.rsf form=ascii > t.rsf; sfintbin < t.rsf".to_string(),
-            "must be a file of binary numbers, because its traces are read in another order",
+            "must be a file of binary numbers, because its traces are not read in their order",
         ),
         (
             "sfintbin < d.rsf xmin=0 xmax=1000000 ymin=0 ymax=1000000".to_string(),
@@ -388,7 +388,7 @@ fn masks_of_scans_and_picks_of_silence() {
     assert!(told.contains("dv=0: all 10 velocities would be equal"), "{told}");
     let told = bench.refused("sfvscan < one.rsf v0=1 dv=1 > o.rsf");
     assert!(
-        told.contains("nv= is missing: v0=, dv= and nv= say which velocities are scanned"),
+        told.contains("nv= is missing: v0=, dv= and nv= set the velocities that are scanned"),
         "{told}"
     );
     let told = bench.refused("sfput < d.rsf d3=0.01 CDPtype=0 | sfmutter v0=1 half=n > o.rsf");

@@ -383,7 +383,7 @@ fn gathers_whose_third_axis_counts() {
     let (least, said) = stack("");
     assert!(least < 0.97, "{least}");
     assert!(
-        said.contains("CDPtype=25 is assumed from d2=50 and d3=1 (d2/d3/2, for half=n): the offsets of each gather of axis 3 are shifted by 2 from those of the gather before, and every 25 gathers they repeat; use CDPtype=1 if"),
+        said.contains("CDPtype=25 is assumed from d2=50 and d3=1 (d2/d3/2, for half=n): the offsets of each gather of axis 3 are shifted by 2 from those of the previous gather and repeat after 25 gathers; use CDPtype=1 if"),
         "{said}"
     );
     let (least, said) = stack("CDPtype=1");
@@ -421,11 +421,11 @@ fn offsets_in_another_unit_than_velocities_are_told() {
     for (line, words) in [
         (
             "sfput < cmp.rsf d2=100 | sfnmo velocity=v.rsf half=n > a.rsf",
-            "are velocity= and the offsets in the same unit",
+            "check that velocity= and the offsets are in the same units",
         ),
         (
             "sfput < cmp.rsf d2=100 | sfvscan v0=1 dv=0.1 nv=30 half=n > a.rsf",
-            "are the velocities (v0=, dv=, nv=) and the offsets in consistent units",
+            "check that the velocities (v0=, dv=, nv=) and the offsets are in consistent units",
         ),
     ] {
         let said = bench.said(line);

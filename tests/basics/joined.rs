@@ -78,7 +78,7 @@ fn names_of_stations_are_joined_as_their_traces_are() {
         ),
         (
             "sfcat axis=3 a.rsf e.rsf",
-            "the datasets have receivers of other names",
+            "the datasets have receivers with different names",
         ),
     ] {
         let said = bench.said(&format!("{line} > w.rsf"));

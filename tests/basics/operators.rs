@@ -93,7 +93,7 @@ fn what_is_no_adjoint_fails() {
     let run = bench.sh("sfdottest ./zeros mod=m.rsf dat=d.rsf");
     assert!(
         run.err.contains("both products are zero, which tests nothing")
-            && run.err.contains("draws the same numbers again"),
+            && run.err.contains("gives the same random numbers again"),
         "{run:?}"
     );
     let [_, _, apart] = told(&bench, "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1");

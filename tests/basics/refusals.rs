@@ -59,7 +59,7 @@ const AXES: &[Case] = &[
     ("sfrotate < a.rsf rot1=-5", "rot1=-5"),
     ("sfadd a.rsf b.rsf", "the lengths must be equal"),
     ("sfadd a.rsf b.rsf", "the lengths must be equal"),
-    ("sfadd a.rsf mode=x", "mode= is one of"),
+    ("sfadd a.rsf mode=x", "mode= must be"),
     ("sfadd a.rsf abs=perhaps", "abs=perhaps is not allowed"),
     ("sfmath a=a.rsf b=b.rsf output=a+b", "the lengths must be equal"),
 ];
@@ -138,7 +138,7 @@ const TYPES: &[Case] = &[
     ),
     ("sfdisfil < a.rsf format=five", "0 conversions"),
     ("sfattr < a.rsf want=everything", "want= got `everything`"),
-    ("sfreverse < a.rsf opt=x", "opt= is one of"),
+    ("sfreverse < a.rsf opt=x", "opt= must be"),
 ];
 
 const SPIKES: &[Case] = &[

@@ -359,7 +359,7 @@ fn traces_that_begin_at_other_times_are_told_or_put_on_one_axis() {
         assert_eq!((said.code, bench.reals("d.rsf")), (0, values.clone()));
         for words in [
             "begins at 80 ms",
-            "2 others at other times, the first of them trace 2 at 0 ms",
+            "2 others at other times; the first of these is trace 2 at 0 ms",
             "align=y",
         ] {
             assert!(said.err.contains(words), "{words}: {}", said.err);

@@ -42,7 +42,9 @@ fn the_number_of_samples_is_that_of_the_data() {
     bench.run("sfmath n1=20 n2=3 d1=0.004 output=x1 > d.rsf");
     let told = bench.refused("sfsegywrite < d.rsf tape=k.sgy hns=77");
     assert!(
-        told.contains("hns=77: the traces of the data have 20 samples (n1)"),
+        told.contains(
+            "hns=77: the binary header must contain the length of the traces, which is 20 samples (n1)"
+        ),
         "{told}"
     );
     bench.run("sfsegywrite < d.rsf tape=k.sgy hns=20 hdt=2000");
@@ -73,7 +75,7 @@ fn keys_of_two_bytes_do_not_wrap() {
         ));
         assert!(
             said.contains("2 keys of trace headers are above 32767")
-                && said.contains("the first nhs=39999 of trace 1")
+                && said.contains("the first is nhs=39999 of trace 1")
                 && said.contains("read it as -25537"),
             "{said}"
         );

@@ -93,8 +93,8 @@ fn records_at_one_place_are_told() {
     };
     let said = same(&bench, 4);
     assert!(
-        said.contains("1 times the field record (fldr) of a trace is another")
-            && said.contains("these records are one shot"),
+        said.contains("1 times the field record (fldr) of a trace differs from that of the previous trace")
+            && said.contains("these records form one shot"),
         "{said}"
     );
     assert_eq!(bench.lengths("r.rsf", 2), [2, 4]);

@@ -99,13 +99,13 @@ fn intervals_without_a_sign() {
             2000,
             4000,
             0.002,
-            "the sampling interval is that of the binary header, 2000 microseconds, but 1 trace headers have another one, the first that of trace 1 with 4000: if those are right, sfput d1=0.004 corrects it",
+            "the sampling interval is that of the binary header, 2000 microseconds, but 1 trace headers have another one; the first is that of trace 1 with 4000: if those are right, sfput d1=0.004 corrects it",
         ),
         (
             0,
             4000,
             0.004,
-            "is that of the first trace, 4000 microseconds, but 5 trace headers have another one, the first that of trace 2 with 2000: if those are right, sfput d1=0.002",
+            "is that of the first trace, 4000 microseconds, but 5 trace headers have another one; the first is that of trace 2 with 2000: if those are right, sfput d1=0.002",
         ),
         (
             -2000,
@@ -220,7 +220,7 @@ fn delays_have_a_factor() {
     let told = bench.said("sfsegywrite < e.rsf tape=c.sgy tfile=t.rsf");
     assert!(
         told.contains(
-            "o1 is 24 ms, but tscalar of the first trace header means delays in units of 10 ms: it becomes 20 ms"
+            "o1 is 24 ms, but tscalar of the first trace header means that delays are in units of 10 ms: it becomes 20 ms"
         ),
         "{told}"
     );

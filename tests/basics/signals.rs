@@ -202,7 +202,7 @@ fn data_of_receivers_first_are_no_traces() {
     let bench = Bench::new();
     let header = "n1=3 label1=r n2=2 n3=50 d3=0.01 label3=t unit3=s d1=0.001";
     bench.raw("a.rsf", header, "native_float", &[1.0f32; 300]);
-    let way = "axis 1 of the data is `r`, and time is axis 3: traces run along axis 1. This turns them: sftransp plane=13 | sfwindow n2=1 f2=0";
+    let way = "axis 1 of the data is `r`, and time is axis 3, but traces must run along axis 1. This transposes the data: sftransp plane=13 | sfwindow n2=1 f2=0";
     let run = bench.sh("sfsegywrite < a.rsf tape=a.sgy");
     assert!(
         run.code == 1 && run.err.contains(way) && !bench.path("a.sgy").exists(),

@@ -26,7 +26,7 @@ fn slips_are_told() {
         ),
         (
             "sfspectra < turned.rsf",
-            "time is axis 3: traces run along axis 1. This turns them: sftransp plane=13",
+            "time is axis 3, but traces must run along axis 1. This transposes the data: sftransp plane=13",
         ),
     ] {
         bench.dataset("nan.rsf", &[4], &[f32::NAN, 2.0, 3.0, -1.0]);
@@ -47,7 +47,7 @@ fn slips_are_told() {
     let err = bench.refused("sfwindow min1=200 max1=100 < a.rsf > o.rsf");
     assert!(
         err.contains(
-            "min1=200 max1=100: the first sample would lie after the last, because d1=10; exchange them"
+            "min1=200 max1=100: the first sample would be after the last, because d1=10; exchange min1= and max1="
         ),
         "{err}"
     );
@@ -215,7 +215,7 @@ fn planes_that_are_zero_are_told_as_such() {
     for program in ["sfgrey", "sfwiggle"] {
         for (file, told) in [("d.rsf", true), ("zero.rsf", false)] {
             let said = bench.sh(&format!("{program} < {file} > p.png"));
-            let words = "all values are 0 in what is drawn; the file has 3 planes";
+            let words = "all values are 0 in the plane that is drawn; the file has 3 planes";
             assert_eq!(
                 (said.code, said.err.contains(words)),
                 (0, told),
@@ -255,7 +255,7 @@ fn axes_that_are_not_there_are_told() {
         ("sfcut n1=2 max3=9 < d.rsf", "max3= has no effect"),
         (
             "sfcut < d.rsf",
-            "the window is the whole dataset, and all of it becomes zero",
+            "the window is the whole dataset, all of which becomes zero",
         ),
         ("sfcut n1=9 n2=3 < d.rsf", none),
         (
@@ -291,11 +291,11 @@ fn samples_outside_the_data_are_counted() {
     for (line, told) in [
         (
             "sfspline o1=-0.1 d1=0.01 n1=70 < d.rsf",
-            "20 of 70 new samples lie outside the data, which go from 0 to 0.49",
+            "20 of 70 new samples lie outside the data, which extend from 0 to 0.49",
         ),
         (
             "sfremap1 o1=-0.1 d1=0.01 n1=70 < d.rsf",
-            "20 of 70 new samples lie outside the data, which go from 0 to 0.49",
+            "20 of 70 new samples lie outside the data, which extend from 0 to 0.49",
         ),
         // The finer sampling of the same number of intervals adds samples only within one interval after the end.
         ("sfspline o1=0 d1=0.005 n1=100 < d.rsf", ""),

@@ -37,16 +37,16 @@ fn points_by_lists_ranges_and_shots() {
         ),
         (
             "sfpoints x=0:100:0 z=1",
-            "x=0:100:0: steps of 0 do not lead from 0 to 100",
+            "x=0:100:0: steps of 0 do not reach 100 from 0",
         ),
-        ("sfpoints x=0:100:-5 z=1", "do not lead from 0 to 100"),
+        ("sfpoints x=0:100:-5 z=1", "do not reach 100 from 0"),
         ("sfpoints x=0:100 z=1", "a range has three numbers"),
         ("sfpoints x=1,b z=1", "`b` is not a number"),
         (
             "sfpoints x=1,2,3 z=1,2",
             "z= has 2 values and another coordinate has 3",
         ),
-        ("sfpoints x=1 z=1 dx=3", "n= says how many shots"),
+        ("sfpoints x=1 z=1 dx=3", "give the number of shots as n="),
     ] {
         let err = bench.refused(&format!("{line} > o.rsf"));
         assert!(err.contains(words), "{line}: {err}");
@@ -317,7 +317,7 @@ fn slices_layers_and_gains() {
 #[test]
 fn coordinates_that_four_bytes_round_are_told() {
     let bench = Bench::new();
-    let becomes = "becomes 4728900.5, because a coordinate has four bytes: subtract an origin nearby from all coordinates";
+    let becomes = "becomes 4728900.5, because a coordinate has four bytes: subtract a nearby origin from all coordinates";
     let told = bench.said("sfpoints x=300000.3 y=4728900.3 z=3 > p.rsf");
     assert!(
         told.contains(&format!("sfpoints: warning: y=4728900.3 {becomes}")),

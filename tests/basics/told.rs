@@ -53,7 +53,7 @@ const NUMBERS: &[Case] = &[
         "sfmath a=a.rsf b=i.rsf output=a+b",
         &[
             " holds float data and ",
-            " holds int data: all datasets must have one type",
+            " holds int data: all datasets must have the same type",
         ],
     ),
     (
@@ -102,7 +102,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "sfheaderattr segy=n desc=y < /dev/null",
-        &["with segy=n the headers name their keys, and there are none"],
+        &["with segy=n the names of the keys are those of the headers, but there are no headers"],
     ),
     ("sfspike n1=5 nsp=2 k1=1,6", &["k1=6", "5"]),
 ];

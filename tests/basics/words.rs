@@ -62,7 +62,7 @@ fn what_is_probably_wrong_is_told() {
         ),
         (
             "sfin end.rsf check=0.02",
-            "the data may be zeros only (20971 bytes were checked)",
+            "the data may contain only zeros (20971 bytes were checked)",
         ),
         ("sfin end.rsf", "the first 119998 bytes of the data are zeros"),
         ("sfin late.rsf", "the first 115998 bytes of the data are zeros"),

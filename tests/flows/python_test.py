@@ -75,7 +75,7 @@ class Runs(Scratch):
             sifaka.run("sfvsfd2d-gpu", sou={"x": 700, "z": 200})
 
     def test_coordinates_that_four_bytes_round(self):
-        with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, because a coordinate has four bytes: subtract an origin") as caught:
+        with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, because a coordinate has four bytes: subtract a nearby origin") as caught:
             sifaka.points(x=[0, 10], y=4728900.3, z=0)
         self.assertEqual(caught.filename, __file__)
         path = self.path("points.rsf")
@@ -140,7 +140,7 @@ class Runs(Scratch):
         words.update(vs=words["vp"] / 1.8, den=0 * words["vp"] + 2200, sou=sifaka.points(x=300, z=100), nt=120, dt=0.001)
         words.update(rec=sifaka.points(x=range(100, 500, 100), z=20), stf="ricker", freq=20, m0=1e12, device="cpu")
         data = shot()
-        with self.assertRaisesRegex(sifaka.ProgramError, r'sifaka.run\("sftransp", array, plane=13\) turns them'):
+        with self.assertRaisesRegex(sifaka.ProgramError, r'sifaka.run\("sftransp", array, plane=13\) transposes them'):
             sifaka.run("sfvsgrad2d-gpu", data.transpose("r", "component", "t"), **words)
         with self.assertRaisesRegex(sifaka.ProgramError, r'sifaka.run\("sfput", array, o3=0.0005, d3=0.001\) gives them its times'):
             sifaka.run("sfvsgrad2d-gpu", data.values, **words)

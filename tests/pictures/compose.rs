@@ -166,7 +166,7 @@ fn refusals_say_what_is_allowed() {
     let desk = Desk::new();
     fs::write(desk.path("text.svg"), "no picture").unwrap();
     for (words, expected) in [
-        ("mode=side", "no pictures are named"),
+        ("mode=side", "no pictures are given"),
         ("missing.png", "cannot read missing.png"),
         ("text.svg", "text.svg is not a picture that can be used here"),
         ("mode=up a.svg", "side"),

@@ -212,9 +212,9 @@ fn refusals_say_what_is_allowed() {
         ("grey3", "four", "more than three axes"),
         ("grey3 min1=3", "waves", "extract a part with sfwindow"),
         ("grey3 point1=2", "waves", "0.01 to 0.99"),
-        ("movie", "flat", "has one plane only"),
+        ("movie", "flat", "has only one plane"),
         ("movie axis=2", "waves", "can run along axes [3]"),
-        ("movie frame=1", "waves", "besides axis=3 0 axes"),
+        ("movie frame=1", "waves", "0 axes other than axis=3"),
         ("movie fframe=9", "waves", "counted from 0 to 4"),
         ("movie format=svg", "waves", "it must be png or gif"),
     ];

@@ -382,7 +382,7 @@ fn values_that_are_no_numbers_are_told() {
         ("nan", "nothing to see: all values are NaN or infinite"),
         (
             "gap",
-            "nothing to see of 1 of 2 curves (counted from 1: 2): all their values are NaN or infinite",
+            "nothing to see of 1 of 2 curves (counted from 1: 2): their values are all NaN or infinite",
         ),
     ] {
         let (_, said) = desk.made("graph", input);

@@ -207,7 +207,7 @@ fn histories_that_the_run_cuts_are_told() {
     }
     for key in ["sou", "rec"] {
         let told = format!("{key}=700 is a number, but {key}= takes an RSF file (");
-        let advice = "): sfpoints x= z= makes one of coordinates";
+        let advice = "): sfpoints x= z= makes one from coordinates";
         refused(&desk, 2, &format!("{key}=700"), &[&told, advice]);
     }
     let listed = "onset=0.1,0.2 is a list of numbers, but onset= takes an RSF file";

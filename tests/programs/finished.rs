@@ -105,7 +105,7 @@ fn data_of_other_parameters_are_not_taken_over() {
             "data.rsf is of a run with other parameters: m0= is 1000000000000 in it and 2000000000000 here;",
         ),
         ("stf=brune", "stf= is brune here and not given in it"),
-        ("order=2 mxx=3", "order= is 2 here and not given there; "),
+        ("order=2 mxx=3", "order= is 2 here and not given in it; "),
     ] {
         let run = desk.sh(&format!(
             "{} > again.rsf",

@@ -201,7 +201,7 @@ sfstiffness vp=3000 vs=1000 ro=2000 n1=2000000 n2=2000000 > c.rsf
 {layers} n1=900000 n2=900000 > c.rsf
 1 the model needs ... GB of memory, but ... GB are free: use fewer nodes
 {layers} n1=9 n2=9 drho=-90 > c.rsf
-1 at z= ... with rho= ... : density and vp must be positive numbers
+1 at z= ... with rho= ... : density and vp must be positive, and vs positive or zero (a fluid)
 ";
 
 #[test]
