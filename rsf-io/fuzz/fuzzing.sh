@@ -1,6 +1,6 @@
 # Functions that the `run` scripts of all fuzz folders share; source this file after `set -eu`.
 
-# Ends the script where libFuzzer cannot be built.
+# Ends the script if libFuzzer cannot be built.
 needs_compiler() {
     command -v "${CXX:-c++}" >/dev/null 2>&1 && return
     echo "skipped the fuzz targets: no C++ compiler (${CXX:-c++}) to build libFuzzer with" >&2

@@ -1,10 +1,10 @@
-//! Errors of the library. Each message says what was got and what is allowed.
+//! Errors of the library. Each message gives the invalid value and what is allowed.
 
 use std::io;
 
 use crate::Signal;
 
-/// What can go wrong.
+/// An error of the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

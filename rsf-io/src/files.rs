@@ -160,7 +160,7 @@ pub(crate) fn is_regular(file: &File) -> bool {
 /// Removes a regular file that holds nothing useful; links and devices stay.
 pub(crate) fn remove(path: &Path) {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
-        // The run has already failed with an error of its own.
+        // The run has already failed with another error.
         let _ = fs::remove_file(path);
     }
 }

@@ -201,7 +201,7 @@ impl Input {
     }
 
     /// Reads the next elements, exactly as many as `out` holds.
-    /// Errors: another type, fewer elements than asked for (the first missing one is named).
+    /// Errors: another type, fewer elements than requested (the message gives the first missing one).
     pub fn read<T: Element>(&mut self, out: &mut [T]) -> Result<()> {
         self.check::<T>(self.pos, out.len())?;
         if !self.format.is_binary() {
@@ -392,7 +392,7 @@ impl Input {
 
     fn beyond(&self, offset: u64, count: u64) -> Error {
         Error::new(format!(
-            "{}: {count} elements from number {} on were asked for, but the header gives {} ({})",
+            "{}: {count} elements from number {} on were requested, but the header gives {} ({})",
             self.name,
             offset.saturating_add(1),
             self.len,

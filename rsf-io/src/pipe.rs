@@ -29,13 +29,13 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 /// closed standard output, so this check must run even earlier.
 #[cfg(target_os = "linux")]
 #[used]
-// SAFETY: the section holds functions of this type, which the loader calls one after the other before `main`.
+// SAFETY: the section holds functions of this type, which the loader calls one after another before `main`.
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
 #[cfg(target_os = "linux")]
 extern "C" fn look() {
-    // SAFETY: the call asks for the flags of a descriptor and changes nothing.
+    // SAFETY: the call queries the flags of a descriptor and changes nothing.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
     CLOSED.store(flags == -1, Ordering::Relaxed);
 }
@@ -109,7 +109,8 @@ pub(crate) fn is_empty_file(reader: &BufReader<File>) -> bool {
 }
 
 /// The error message of an input that is also the file of standard output.
-pub(crate) const EMPTIED: &str = "is empty: it is standard output, too, and the shell emptied it before the program started; make it anew, and give the output another name";
+pub(crate) const EMPTIED: &str = "is empty: it is standard output, too, and the shell emptied it before the \
+program started; create it again, and give the output another name";
 
 /// Whether standard input and standard output are the same file.
 pub(crate) fn is_output(reader: &BufReader<File>) -> bool {

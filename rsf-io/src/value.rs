@@ -38,7 +38,7 @@ impl Param {
         Ok(parsed)
     }
 
-    /// Reads a value; the error says what was got and what is allowed.
+    /// Reads a value; the error gives the invalid text and the values that are allowed.
     pub(crate) fn parse(&self, raw: &OsStr) -> Result<Parsed, String> {
         let bytes = unquoted(raw.as_bytes());
         let trimmed = bytes.trim_ascii();
@@ -147,7 +147,7 @@ impl Param {
         format!("{}= got {got}, but must be {}", self.name, self.allowed())
     }
 
-    /// What is allowed, in words: `a whole number >= 4`.
+    /// The allowed values, in words: `a whole number >= 4`.
     pub(crate) fn allowed(&self) -> String {
         let what = match self.kind {
             ParamKind::Int => "a whole number".to_string(),

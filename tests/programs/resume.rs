@@ -122,7 +122,7 @@ fn text_and_streams_go_on_too() {
         &[
             "d1.rsf",
             "of the interrupted run has 0 bytes",
-            "cut or written anew",
+            "cut or written again",
         ],
     );
 }

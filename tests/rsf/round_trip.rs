@@ -173,7 +173,7 @@ fn reading_by_position_and_skipping_agree_with_the_stream() {
                 .read_f32(&mut four[..1])
                 .unwrap_err()
                 .to_string()
-                .contains("asked for")
+                .contains("requested")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Any bytes as a mesh of Gmsh, text or binary.
+//! Reads any bytes as a mesh of Gmsh, text or binary.
 #![no_main]
 #![allow(dead_code)] // only a part of the included sources is used here
 

@@ -1,4 +1,4 @@
-//! Any bytes as the RSF files of a mesh, which a line separates.
+//! Reads any bytes as the RSF files of a mesh, separated by a line.
 #![no_main]
 #![allow(dead_code)] // only a part of the included sources is used here
 
@@ -13,12 +13,12 @@ mod look;
 #[path = "../../src/meshing/mod.rs"]
 mod meshing;
 
-/// The parameters that name the files, in the order in which their bytes follow each other.
+/// The parameters that name the files, in the order of their contents in the input.
 const WORDS: [&str; 7] = [
     "elements", "nodes", "regions", "materials", "absorbing", "free", "pml",
 ];
 
-/// Separates two files.
+/// The separator between two files.
 const BETWEEN: &[u8] = b"\n=== next file ===\n";
 
 static PROGRAM: Program = Program {
@@ -46,7 +46,7 @@ fn folder() -> PathBuf {
     dir.join(format!("mesh-fuzz-{}", std::process::id()))
 }
 
-/// The pieces between the separators.
+/// The contents of the files, which are the pieces between the separators.
 fn pieces(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
     while let Some(at) = bytes.windows(BETWEEN.len()).position(|window| window == BETWEEN) {
@@ -78,7 +78,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = fs::remove_dir_all(&folder);
     match (outcome, read) {
         (Ok(()), Some(read)) => look::look(read),
-        // The panic was caught after its message; here it is a failure.
+        // The panic was caught and has printed its message; for the fuzzer it is a failure.
         (outcome, _) => panic!("the reader did not come to an end: {outcome:?}"),
     }
 });

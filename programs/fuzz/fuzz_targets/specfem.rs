@@ -1,4 +1,4 @@
-//! Any bytes as a folder of SPECFEM3D's mesh files, separated by zero bytes, which text does not contain.
+//! Reads any bytes as a folder of SPECFEM3D's mesh files, separated by zero bytes, which text does not contain.
 #![no_main]
 #![allow(dead_code)] // only a part of the included sources is used here
 
@@ -8,7 +8,7 @@ mod look;
 #[path = "../../src/meshing/mod.rs"]
 mod meshing;
 
-/// The files, in the order in which their bytes follow each other.
+/// The files, in the order of their contents in the input.
 const FILES: [&str; 8] = [
     "nodes_coords_file",
     "mesh_file",

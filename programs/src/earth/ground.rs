@@ -66,7 +66,7 @@ pub enum TurnedMechanism {
 pub struct Quakes {
     /// Positions x, y, z, m.
     pub points: Vec<[f64; 3]>,
-    /// Moment tensors or forces, turned to the axes of the mesh.
+    /// Moment tensors or forces, rotated to the axes of the mesh.
     pub mechanisms: Vec<TurnedMechanism>,
     /// Centroid times, s after the earliest.
     pub shifts: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Cuts a box between surfaces into elements, with perfectly matched layers around it if cpml= asks for them.
+//! Cuts a box between surfaces into elements, with perfectly matched layers around it if cpml= requests them.
 
 use anyhow::{Result, bail};
 use kernels::mesh::Order;

@@ -65,7 +65,7 @@ impl Rock {
         Ok((0..layers).map(rock).collect())
     }
 
-    /// Whether the axis of symmetry is turned.
+    /// Whether the axis of symmetry is tilted.
     pub(super) fn is_turned(&self) -> bool {
         self.turned != [0.0; 2] && [self.weak.epsilon, self.weak.delta, self.weak.gamma] != [0.0; 3]
     }

@@ -120,11 +120,11 @@ pub struct Outputs {
 
 /// The snapshots of a run.
 enum Wavefield {
-    /// This rank writes none.
+    /// This rank writes no snapshots.
     Nothing,
-    /// Written one after the other.
+    /// Snapshots are written one after another.
     Stream(Output),
-    /// Written at their positions, in parallel with other ranks.
+    /// Snapshots are written at their positions, in parallel with other ranks.
     Places {
         /// The header, on rank 0.
         header: Option<Output>,

@@ -179,8 +179,8 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    /// Whether a cell may be stable in 2-D but not in 3-D; this is checked only for isotropic media, because in others
-    /// it does not depend on vs alone.
+    /// Whether a cell may be stable in 2-D but not in 3-D; this is checked only for isotropic media, because
+    /// in other media this does not depend only on vs.
     pub(super) fn can_be_too_stiff(&self) -> bool {
         self.ndim == 2 && self.law == Law::Isotropic
     }

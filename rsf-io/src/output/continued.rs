@@ -109,8 +109,8 @@ impl Written {
         let wanted = self.start + self.bytes;
         if there < wanted {
             return Err(Error::new(format!(
-                "{output}: data file {shown} of the interrupted run has {there} bytes, but the state \
-                requires {wanted}: it was cut or written anew; resume= needs it unchanged"
+                "{output}: data file {shown} of the interrupted run has {there} bytes, but the state requires \
+                {wanted}: it was cut or written again; resume= needs it unchanged"
             )));
         }
         if self.tail != 0 && self.mark().map_err(failed)? != self.tail {

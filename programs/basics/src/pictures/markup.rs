@@ -102,7 +102,7 @@ pub struct Text<'a> {
     pub size: f64,
     /// The part of the text that lies at `at`.
     pub anchor: Anchor,
-    /// Degrees by which the line is turned clockwise about `at`.
+    /// The angle by which the line is rotated clockwise about `at`, in degrees.
     pub turned: f64,
     /// Extra thickness of the letters.
     pub fat: f64,

@@ -35,7 +35,7 @@ use kernels::parallel::options::Transport;
 use kernels::receiver::Quantity;
 use rsf_io::{Axis, Input, Job};
 
-/// A command line turned into a shot, before the model's volumes are read.
+/// The shot that a command line describes, before the model's volumes are read.
 #[derive(Clone)]
 struct Run {
     /// The model's grid with its frame.

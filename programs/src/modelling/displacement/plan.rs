@@ -88,7 +88,7 @@ fn class(job: &Job, found: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
             _ => "sym=ort",
         };
         bail!(
-            "sym={} asks for the kernels of {class} media, but the model is {found}: use sym=auto or a wider class ({wide} takes every model)",
+            "sym={} selects the kernels for {class} media, but the model is {found}: use sym=auto or a wider class ({wide} takes every model)",
             job.choice("sym")?
         );
     }

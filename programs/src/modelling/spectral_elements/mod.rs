@@ -55,7 +55,7 @@ use several::Several;
 use spreads::place;
 use std::sync::Arc;
 
-/// A command line turned into a shot.
+/// The shot that a command line describes.
 #[derive(Clone)]
 struct Run<const D: usize> {
     mesh: Arc<Mesh<D>>,
