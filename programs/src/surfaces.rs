@@ -46,7 +46,7 @@ impl Surface {
                 input.header().sizes()
             );
         }
-        // A whole model may be in km.
+        // If z has the same unit as x, the whole model may be in km.
         if input.header().text("unit") != x.unit {
             units::header(job, &input);
         }

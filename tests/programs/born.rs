@@ -190,7 +190,7 @@ fn bad_input_is_refused() {
         (
             "adj=y",
             "turned.rsf",
-            "their axes in another order: sftransp plane=13 transposes them",
+            "another order: sftransp plane=13 transposes them",
         ),
         (
             "adj=y",

@@ -81,7 +81,10 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     let elements = match (files.open("elements")?, files.whole.take()) {
         (Some(elements), _) => elements,
         (None, Some((whole, _))) => whole,
-        (None, None) => bail!("elements= or mesh= is missing: the nodes of the mesh's elements"),
+        (None, None) => bail!(
+            "elements= or mesh= is missing: give the file with the nodes of the mesh's \
+        elements"
+        ),
     };
     let ndim = nodes.axis(1).n;
     if !(2..=3).contains(&ndim) {

@@ -92,11 +92,11 @@ impl DataTimes {
 /// The way in which records become data.
 #[derive(Clone, Copy)]
 pub enum Made {
-    /// They are the data.
+    /// All records are the data.
     AsTheyAre,
-    /// The first of them are the data, which end before the run.
+    /// The first records are the data, which end before the run.
     OfTheFirst(DataTimes),
-    /// They are resampled to the times of the data.
+    /// The records are resampled to the times of the data.
     Resampled(DataTimes),
 }
 

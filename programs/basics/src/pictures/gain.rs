@@ -357,7 +357,7 @@ pub fn bar_of(job: &Job, input: &Input, (low, high): (f64, f64), mut colours: Ve
             bail!("bartype={other} is not allowed: bartype= must be v (next to the picture) or h (below)")
         }
     };
-    // Next to the picture the largest value is at the top, below it at the right.
+    // The largest value is at the top of a vertical bar and at the right end of a horizontal one.
     let from_high = level == job.flag("barreverse")?;
     if from_high {
         colours.reverse();

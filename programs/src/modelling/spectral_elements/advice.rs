@@ -124,9 +124,9 @@ pub fn received<const D: usize>(
 /// The kind of places that are judged.
 #[derive(Clone, Copy)]
 pub enum Whose {
-    /// Those of receivers.
+    /// The places of receivers.
     Receivers,
-    /// Those of a map of the ground.
+    /// The places of a map of the ground.
     Map,
 }
 

@@ -36,7 +36,7 @@ pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result
     Spreads::of_files(job, (sou, rec), D)
 }
 
-/// Moves points of files that lie only a little outside the mesh into it.
+/// Moves points from files into the mesh if they lie only slightly outside it.
 ///
 /// # Errors
 /// A point that lies farther outside.

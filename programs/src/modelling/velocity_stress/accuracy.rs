@@ -214,8 +214,7 @@ pub fn choose(
     let points = points_per_wavelength(slowest, band.max, f64::from(spacing));
     ensure!(
         points.is_finite() && points > 0.0,
-        "error= has no meaning, because the sources are silent and there are no waves: check stf=, series= \
-        and nt="
+        "error= has no meaning, because the sources are silent and there are no waves: check stf=, series= and nt="
     );
     let length = |a: usize| (padded.model.n[a] as f64 - 1.0) * f64::from(padded.d()[a]);
     let diagonal = (0..ndim).map(|a| length(a).powi(2)).sum::<f64>().sqrt();
@@ -239,8 +238,7 @@ pub fn choose(
     };
     if time >= allowed {
         return Err(refusal(anyhow!(
-            "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, \
-            but error={} is allowed: leave out tdc=, or give dt={:.3e} or less",
+            "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, but error={} is allowed: leave out tdc=, or give dt={:.3e} or less",
             dt as f32,
             time * path,
             asked.error,

@@ -19,9 +19,9 @@ use rsf_io::Job;
 
 /// A shot ready to run.
 pub enum Engine {
-    /// On the processors.
+    /// A simulation on the processors.
     Cpu(Simulation<f32>),
-    /// On GPUs.
+    /// A simulation on GPUs.
     Gpu(gpu::Simulation<f32, Gpu>),
 }
 
