@@ -187,11 +187,7 @@ fn bad_input_is_refused() {
         ),
         ("adj=y", "late.rsf", "ends at 0.159 s"),
         ("adj=y jdata=4", "between.rsf", "0.004 s apart: leave out jdata="),
-        (
-            "adj=y",
-            "turned.rsf",
-            "another order: sftransp plane=13 transposes them",
-        ),
+        ("adj=y", "turned.rsf", "sftransp plane=13 transposes them"),
         (
             "adj=y",
             "traces.rsf",
