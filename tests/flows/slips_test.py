@@ -57,7 +57,7 @@ class Epochs(Scratch):
             self.assertAlmostEqual(self.north(event=obspy.Catalog([at(2026)])), 1110.8, delta=0.5)
             seismology.stations_file(moved(), self.path("STATIONS"), event=at(2012))
             self.assertEqual(self.read("STATIONS").split()[2], "42.700000")
-        with self.assertWarnsRegex(UserWarning, "XX.A stood at different places in several epochs: the latest epoch is taken"):
+        with self.assertWarnsRegex(UserWarning, "XX.A had different positions in several epochs: the latest epoch is taken"):
             self.assertAlmostEqual(self.north(), 1110.8, delta=0.5)
         with self.assertWarnsRegex(UserWarning, "XX.A had no epoch at the time of the event, 2001"):
             self.assertAlmostEqual(self.north(event=at(2001)), 1110.8, delta=0.5)
@@ -98,7 +98,7 @@ class Epochs(Scratch):
             places[latitude] = self.path(f"STATIONS{latitude}")
             with open(places[latitude], "w") as table:
                 table.write(f"A XX {latitude} 13.2 500 0\n")
-        for year, latitude, words in ((2012, 42.70, ""), (2026, 42.71, ""), (2001, 42.71, "XX.A had no epoch at the time of the source"), (None, 42.71, "XX.A stood at different places in several epochs")):
+        for year, latitude, words in ((2012, 42.70, ""), (2026, 42.71, ""), (2001, 42.71, "XX.A had no epoch at the time of the source"), (None, 42.71, "XX.A had different positions in several epochs")):
             found, said = record(year, text)
             wanted, _ = record(year, places[latitude])
             self.assertGreater(np.abs(found).max(), 0)

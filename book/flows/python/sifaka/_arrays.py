@@ -140,7 +140,7 @@ def _tell_rounding(names: list[str], lists: list[np.ndarray]) -> None:
         if values.size and off.max() > min(0.01, 1e-3 * spacing or 0.01):
             worst = values.flat[off.argmax()]
             warn(
-                f"{name}={worst:.12g} becomes {np.float32(worst)}, because a coordinate has four bytes: subtract an origin nearby from all coordinates, "
+                f"{name}={worst:.12g} becomes {np.float32(worst)}, because a coordinate has four bytes: subtract a nearby origin from all coordinates, "
                 "those of the model included"
             )
 

@@ -30,7 +30,7 @@ def places(inventory: Any, when: Any = None) -> Dict[str, Any]:
     moved = [name for name, all_of in stays.items() if any(a[1] <= b[0] and a[2] != b[2] for a in all_of for b in all_of)]
     if at is None and moved:
         told = moved[0] if len(moved) == 1 else f"{len(moved)} stations, {moved[0]} the first of them,"
-        warnings.warn(f"{told} stood at different places in several epochs: the latest epoch is taken; event= gives the time whose epoch counts", stacklevel=3)
+        warnings.warn(f"{told} had different positions in several epochs: the latest epoch is taken; event= gives the time whose epoch counts", stacklevel=3)
     outside = [name for name, stay in found.items() if at is not None and not holds(stay)]
     if outside:
         told = outside[0] if len(outside) == 1 else f"{len(outside)} stations, {outside[0]} the first of them,"
