@@ -66,7 +66,10 @@ fn keys_of_two_bytes_do_not_wrap() {
         ("n1=100 d1=0.04", "dt=40000 of all traces is above 32767"),
     ] {
         let said = bench.said(&format!("sfmath {axis} n2=2 output=1 | sfsegywrite tape=k"));
-        assert!(said.contains(words) && said.contains("read it as -25536"), "{said}");
+        assert!(
+            said.contains(words) && said.contains("read it as -25536"),
+            "{said}"
+        );
     }
     for (program, read) in [("sfsegywrite", "sfsegyread"), ("sfsuwrite", "sfsuread")] {
         with("39999+N", "nhs");

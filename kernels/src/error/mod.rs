@@ -42,7 +42,7 @@ pub enum Error {
     },
     /// No GPU can be used.
     #[error("{}", self.message())]
-    NoDevice(#[from] Absent),
+    NoDevice(Absent),
     /// A call of the driver failed, or work that was enqueued earlier on the device.
     #[error("{device}: {doing} failed: {problem}. What was written so far stays readable")]
     Device {
@@ -108,6 +108,13 @@ pub enum Error {
     /// The recorder failed to store the engine's output (a full disk, a closed pipe).
     #[error(transparent)]
     Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),
+}
+
+// Not `#[from]`, which would make the reason a cause as well, so that messages with causes would give it twice.
+impl From<Absent> for Error {
+    fn from(absent: Absent) -> Self {
+        Self::NoDevice(absent)
+    }
 }
 
 impl Error {

@@ -142,8 +142,8 @@ impl Attenuation {
         let [low, high] = self.band;
         if !(low > 0.0 && high >= low && high.is_finite() && self.reference > 0.0) {
             return Err(Error::setup(format!(
-                "the band of constant Q is {low} to {high} Hz with the reference {} Hz: they must be positive and in this order",
-                self.reference
+                "the band of constant Q is {} to {} Hz with the reference {} Hz: they must be positive and in this order",
+                low as f32, high as f32, self.reference as f32
             )));
         }
         if let Mechanisms::Everywhere(n) = self.mechanisms

@@ -31,6 +31,8 @@ pub fn refuse(
             }
         );
     }
+    // As it is shown: a product of a step and a count has digits that nobody gave.
+    let duration = duration as f32;
     let seen = sources
         .series
         .iter()

@@ -70,9 +70,10 @@ fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f
     let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());
     if !(band[0] > 0.0 && band[1] >= band[0] && band[1].is_finite() && reference > 0.0) {
         bail!(
-            "the band of constant Q is {} to {} Hz with the reference {reference} Hz: they must be positive and in this order; give qband= and qref=",
-            band[0],
-            band[1]
+            "the band of constant Q is {} to {} Hz with the reference {} Hz: they must be positive and in this order; give qband= and qref=",
+            band[0] as f32,
+            band[1] as f32,
+            reference as f32
         );
     }
     Ok((band, reference))

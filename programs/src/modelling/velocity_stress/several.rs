@@ -101,7 +101,8 @@ impl Several {
             ensure!(
                 step > 0.0 && step <= whole,
                 "dtout={step}: it must be the time from record to record in s, above 0 and not above the \
-                {whole} s of the run"
+                {} s of the run",
+                whole as f32
             );
             // For the usual time functions half of the energy lies below a third of the highest frequency.
             let (highest, kept) = (clock.timing.band.max, 0.5 / step);
