@@ -16,7 +16,7 @@ const FILES: &[Case] = &[
     ("sfin nothing.rsf", "cannot read nothing.rsf"),
     (
         "sfin empty.rsf",
-        "empty.rsf: is empty, an RSF header was expected",
+        "empty.rsf is empty, but an RSF header was expected",
     ),
     (
         "sfspike n1=9 n2=2 nostdin=y | sfsegywrite tape=own.sgy; sfattr < own.sgy",

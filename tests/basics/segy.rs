@@ -429,7 +429,7 @@ fn what_is_refused() {
         ("sfsuwrite < slow.rsf tape=x", "is 500000 microseconds"),
         (
             "sfsegywrite < d.rsf tape=x tfile=m.rsf",
-            "4 traces need one header each, of 91 keys or more",
+            "4 traces need one header each, with 91 keys or more",
         ),
         (
             "sfsegywrite < d.rsf tape=x format=13",

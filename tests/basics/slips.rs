@@ -18,7 +18,7 @@ fn slips_are_told() {
         ),
         (
             "sfattr < nan.rsf",
-            "1 of 4 samples is NaN: the extremes are those of the others",
+            "1 of 4 samples is NaN: the extremes are those of the other samples",
         ),
         (
             "sfgrey3 frame1=99 < cube.rsf",
@@ -244,7 +244,7 @@ fn axes_that_are_not_there_are_told() {
         ("sfsmooth rect1=1 < d.rsf", none),
         (
             "sfreverse which=4 < d.rsf",
-            "which=4 names an axis after the 2 of the data (n1=9 n2=4)",
+            "which=4 names an axis after the 2 axes of the data (n1=9 n2=4)",
         ),
         ("sfreverse which=3 < d.rsf", none),
         ("sfrotate rot3=1 < d.rsf", "rot3= has no effect"),

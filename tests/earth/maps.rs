@@ -61,11 +61,11 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     for (words, sentence) in [
         (
             "rec=rec.rsf outside=leave",
-            "receiver 2 is outside of the mesh, and outside=leave leaves out only points of cmt=, force= and stations=",
+            "receiver 2 is outside the mesh, and outside=leave leaves out only points of cmt=, force= and stations=",
         ),
         (
             "rec=rec.rsf outside=error",
-            "receiver 2 at (x, y, z) = (4700, 5000, -290) is outside of the mesh",
+            "receiver 2 at (x, y, z) = (4700, 5000, -290) is outside the mesh",
         ),
         ("stations=FAR", "points less than half an element away are moved"),
         ("stations=FAR outside=leave", "all stations are outside the mesh"),

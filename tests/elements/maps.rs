@@ -89,11 +89,11 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
     for (words, parts) in [
         (
             "pgv=map.rsf data=pressure",
-            ["pgv= is a map of velocity", "take data=velocity"],
+            ["pgv= is a map of velocity", "give data=velocity"],
         ),
         (
             "pga=map.rsf",
-            ["pga= is a map of acceleration", "take data=acceleration"],
+            ["pga= is a map of acceleration", "give data=acceleration"],
         ),
         (
             "pgv=map.rsf nqx=1100 nqy=1100 checkpoint=s every=10",

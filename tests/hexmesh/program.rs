@@ -159,7 +159,7 @@ fn what_is_asked_wrongly_is_a_sentence() {
         ),
         (
             "surfaces=100,0 layers=1 nx=4 ny=4 doubling=1",
-            vec!["which has 1 row", "takes 2"],
+            vec!["which has 1 row", "needs 2"],
         ),
         (
             "surfaces=100,0 layers=1000000 nx=1000 ny=1000",

@@ -123,7 +123,7 @@ fn shots_that_fit_a_gpu_are_counted() {
     };
     for (program, memory, told) in [
         ("sfvsfd2d-gpu", 60_000_000, "at most "),
-        ("sfvsgrad2d-gpu", 400_000_000, "its memory holds "),
+        ("sfvsgrad2d-gpu", 400_000_000, "its memory holds at most "),
     ] {
         let Some(most) = of(program, memory, "groups=5000".into()) else {
             return;

@@ -58,7 +58,11 @@ fn without_a_gpu_the_processors_run_and_asking_for_one_is_an_error() {
             return;
         };
         assert_refused(&desk, &run, &[missing, "device=cpu"]);
-        assert_eq!(run.err.matches(missing).count(), 1, "the reason is given once: {run:?}");
+        assert_eq!(
+            run.err.matches(missing).count(),
+            1,
+            "the reason is given once: {run:?}"
+        );
     }
     // On a machine without a driver the user expects the processors; a plan says why they are used.
     for asked in ["", "device=auto verb=y", "plan=y", "device=cpu verb=y"] {

@@ -169,7 +169,7 @@ pub enum Fault {
     )]
     StrandedFluid { element: usize, at: Place },
     #[error(
-        "{what} at {at} is outside of the mesh; the nearest point of the mesh is {nearest}, {} m away in element {element}",
+        "{what} at {at} is outside the mesh; the nearest point of the mesh is {nearest}, {} m away in element {element}",
         seven(*.distance)
     )]
     Outside {
