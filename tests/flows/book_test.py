@@ -241,7 +241,7 @@ class Markdown(unittest.TestCase):
     def test_cited_works_are_in_the_references(self):
         """A name with a year in a page or in the help of a program is in chapter 19 with the same year."""
         plain = lambda text: unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()  # noqa: E731
-        texts = {chapter.name: chapter.text() for chapter in chapters.found() if chapter.name.startswith("user/")}
+        texts = {chapter.name: chapter.text() for chapter in chapters.find(os.path.join(TOP, "book")) if chapter.name.startswith("user/")}
         references = plain(next(texts.pop(name) for name in list(texts) if "references" in name)).splitlines()
         cited = re.compile(r"\b([A-Z][a-z]+)((?:,? (?:and|et al\.?|others|[A-Z][a-z]+|[A-Z]\.))*),? \(?((?:19|20)\d\d)\)?")
         found = {(name, year) for text in texts.values() for name, _, year in cited.findall(plain(text))}

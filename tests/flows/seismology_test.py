@@ -76,7 +76,7 @@ class Seismology(Scratch):
             seismology.receivers(["AAA"], ORIGIN)
         with self.assertRaisesRegex(ValueError, "latitude comes first"):
             seismology.receivers(inventory(), (142.0, 13.0))
-        with self.assertWarnsRegex(UserWarning, r"km away .*; origin is \(latitude, longitude\)"):
+        with self.assertWarnsRegex(UserWarning, r"km from origin=.*; origin is \(latitude, longitude\)"):
             seismology.receivers(inventory(), (-42.0, 13.0))
 
     def test_stations_and_earthquakes(self):
