@@ -216,7 +216,7 @@ fn refusals_say_what_is_allowed() {
         ("movie axis=2", "waves", "can run along axes [3]"),
         ("movie frame=1", "waves", "0 axes other than axis=3"),
         ("movie fframe=9", "waves", "counted from 0 to 4"),
-        ("movie format=svg", "waves", "it must be png or gif"),
+        ("movie format=svg", "waves", "the format must be png or gif"),
     ];
     let mut missing = Vec::new();
     for (line, input, expected) in cases {

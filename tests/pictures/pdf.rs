@@ -151,7 +151,7 @@ fn names_that_promise_something_else_are_refused() {
     for name in ["fig.jpg", "fig.JPEG", "movie.mp4", "fig.png.tif", "fig.eps"] {
         let told = desk.complaint(&format!("grey out={name}"), "quarters");
         assert!(
-            told.contains("give the file the extension png or svg or pdf"),
+            told.contains("give the file the extension png, svg or pdf"),
             "{name}: {told}"
         );
         assert!(!desk.path(name).exists());

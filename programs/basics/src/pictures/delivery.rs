@@ -151,7 +151,11 @@ fn word(kind: Kind) -> &'static str {
 
 fn words(kinds: &[Kind]) -> String {
     let words: Vec<&str> = kinds.iter().map(|&kind| word(kind)).collect();
-    words.join(" or ")
+    match words.split_last() {
+        Some((last, [])) => (*last).to_string(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 /// The file to which standard output is redirected, on systems where it can be found.
