@@ -182,6 +182,7 @@ mod tests {
             TimeFunction::Brune { tau: 0.1 },
             TimeFunction::Cosine { duration: 0.7 },
             TimeFunction::Ricker { frequency: 3.0 },
+            TimeFunction::Bell { tau: 0.1 },
             series,
         ] {
             let [begin, end] = f.span();
@@ -195,6 +196,24 @@ mod tests {
                     most(1..5000, end) < 1e-3 * all && most(-5000..0, begin - 0.1) < 1e-3 * all,
                     "{f:?}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn endless_histories_begin_at_time_zero() {
+        for f in [
+            TimeFunction::Step { tau: 0.1 },
+            TimeFunction::Sine {
+                period: 0.7,
+                growth: 1.4,
+            },
+        ] {
+            for what in [TimeFunction::rate, TimeFunction::pulse] {
+                let before = (1..2000).map(|k| what(&f, -1e-3 * f64::from(k)));
+                assert_eq!(crate::largest::largest(before), 0.0, "{f:?}");
+                let after = (1..2000).map(|k| what(&f, 1e-3 * f64::from(k)));
+                assert!(crate::largest::largest(after) > 0.1, "{f:?}");
             }
         }
     }

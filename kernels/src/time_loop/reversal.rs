@@ -395,6 +395,22 @@ mod tests {
         assert_eq!(short.in_store, 0);
     }
 
+    /// A store may be left unused, whatever a host holds.
+    #[test]
+    fn a_store_beside_a_host_makes_no_schedule_slower() {
+        let sizes = [10, 10];
+        for steps in (20..4000).step_by(37) {
+            for [host, store] in [[50, 10], [100, 10], [100, 600], [600, 10], [600, 600]] {
+                let memory = 400;
+                let both = CheckpointSchedule::choose_in(steps, sizes, Room { memory, host, store }).unwrap();
+                for memories in [[memory, host], [memory, 0]] {
+                    let without = CheckpointSchedule::choose_beside(steps, sizes, memories).unwrap();
+                    assert!(!without.beats(&both, steps), "{steps}: {without:?} {both:?}");
+                }
+            }
+        }
+    }
+
     /// Copies of checkpoints to the host and backward steps count in the cost.
     #[test]
     fn copies_and_steps_backwards_cost_steps() {
