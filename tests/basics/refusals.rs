@@ -298,10 +298,12 @@ fn odd_files_are_told_by_sfin() {
             "{format}: {}",
             said.err
         );
-        bench.put("sized.rsf@", vec![1u8; 15 * size]);
-        let told = format!("{} bytes, 75% of the {}", 15 * size, 20 * size);
-        let said = bench.sh("sfin sized.rsf");
-        assert!(said.err.contains(&told), "{format}: {}", said.err);
+        for (there, percent) in [(15, 75), (25, 125)] {
+            bench.put("sized.rsf@", vec![1u8; there * size]);
+            let told = format!("{} bytes, {percent}% of the {}", there * size, 20 * size);
+            let said = bench.sh("sfin sized.rsf");
+            assert!(said.err.contains(&told), "{format}: {}", said.err);
+        }
     }
     assert!(
         bench

@@ -283,6 +283,18 @@ fn formats_of_revision_two_there_and_back() {
     }
 }
 
+#[test]
+fn a_number_of_traces_of_zero_stands_for_all() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=5 n2=3 d1=0.001 output='x1+10*x2' > a.rsf; sfsegywrite < a.rsf tape=a.sgy format=5");
+    for (words, traces) in [("", 3), ("n2=0", 3), ("n2=2", 2)] {
+        bench.run(&format!("sfsegyread tape=a.sgy {words} > back.rsf"));
+        assert_eq!(bench.lengths("back.rsf", 2), [5, traces], "{words}");
+        let all = bench.reals("a.rsf");
+        assert_eq!(bench.reals("back.rsf"), all[..5 * traces], "{words}");
+    }
+}
+
 /// Numbers of samples are unsigned and have two bytes: the largest are above 32,767.
 #[test]
 fn long_traces_there_and_back() {

@@ -197,6 +197,24 @@ sfupscale scheme=staggered < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.r
     }
 }
 
+/// Averages across an interface that dips have its tilt, which takes all coefficients; the rocks themselves do not.
+#[test]
+fn only_averages_across_a_dip_need_all_coefficients() {
+    let desk = Desk::new();
+    desk.dataset("floor.rsf", "n1=2 d1=200", &[60.0, 160.0]);
+    for (horizon, words, planes) in [
+        ("floor.rsf", "", 6),
+        ("floor.rsf", "average=n", 4),
+        ("floor.rsf", "scheme=staggered", 4),
+        ("110", "", 4),
+    ] {
+        desk.ran(&format!(
+            "sflayers horizons={horizon} {ROCKS} {words} n1=21 n2=21 d1=10 d2=10 den=den.rsf > ccc.rsf"
+        ));
+        assert_eq!(desk.axes("ccc.rsf", 3)[2].n, planes, "{horizon} {words}");
+    }
+}
+
 /// On its outermost nodes, where surfaces and sides are, a staggered grid has the rock itself.
 #[test]
 fn outermost_nodes_of_staggered_grids_are_not_mixed() {

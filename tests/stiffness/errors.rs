@@ -244,6 +244,26 @@ fn tilts_that_do_not_fit() {
     }
 }
 
+/// A small tilt nu gives c15 = nu (c11 - c13 - 2 c55), here 0.29 nu of the largest coefficient: a millionth may be lost,
+/// which is reached at 0.0002 degrees.
+#[test]
+fn tilts_fit_as_long_as_a_millionth_is_lost() {
+    let ti = "vp=2 vs=1 ro=2 epsilon=0.2 n1=3 n2=3";
+    for (size, few, all) in [("", 4, 6), ("n3=2", 9, 21)] {
+        let axis = if size.is_empty() { "n3" } else { "n4" };
+        for (tilt, count) in [("0.0001", few), ("0.0004", all)] {
+            let made = planes(&format!("{ti} {size} nu={tilt}"));
+            assert_eq!(made.int(axis), count, "{size} nu={tilt}");
+        }
+        planes(&format!("{ti} {size} nu=0.0001 planes={few}"));
+        refused(
+            &format!("{ti} {size} nu=0.0004 planes={few}"),
+            None,
+            &[&format!("does not fit {few} planes")],
+        );
+    }
+}
+
 /// The first bad cell is named, however the cells are distributed over threads and pieces.
 #[test]
 fn the_first_bad_cell() {
