@@ -112,6 +112,31 @@ fn the_transpose_of_linearised_modelling_is_exact() {
     dottest_of_a_small_product(&desk, &format!("{RUN} ccc=ccc.rsf qp=60 qs=40 wrt=ccc,rho"));
 }
 
+/// Perfectly matched layers are not perturbed, so a grid of derivatives may end where they begin: what it would hold in
+/// them changes nothing.
+#[test]
+fn a_grid_of_derivatives_may_end_where_layers_begin() {
+    let desk = desk();
+    // The layers are 100 m wide, at the sides and at the bottom of a box of 700 m by 500 m.
+    let born = |[nz, nx]: [usize; 2], first: f32| {
+        let value = |k: usize| {
+            let (z, x) = (80.0 * (k % nz) as f32, first + 100.0 * (k / nz % nx) as f32);
+            let inside = z <= 400.0 && (100.0..=600.0).contains(&x);
+            if inside { 5.0 + 0.01 * z - 0.02 * x } else { 1000.0 }
+        };
+        let change: Vec<f32> = (0..3 * nz * nx).map(value).collect();
+        let grid = format!("n1={nz} d1=80 o1=0 n2={nx} d2=100 o2={first}");
+        desk.dataset("dm.rsf", &format!("{grid} n3=3"), &change);
+        desk.ran(&format!(
+            "sfsemborn2d-gpu < dm.rsf {RUN} materials=rocks.rsf sponge=0 cpml=100 on=grid oqz=0 dqz=80 nqz={nz} oqx={first} dqx=100 nqx={nx} > born.rsf"
+        ));
+        desk.read("born.rsf")
+    };
+    let (narrow, wide) = (born([6, 6], 100.0), born([8, 10], -100.0));
+    let apart = crate::largest::relative_difference(&narrow, &wide);
+    assert!(magnitude(&wide) > 0.0 && apart < 1e-6, "{apart:e}");
+}
+
 /// The largest difference between Born data and half the difference of the data of two perturbed models, relative to
 /// the largest Born value.
 fn from_half_the_difference(born: &[f32], [ahead, behind]: [&[f32]; 2]) -> f32 {

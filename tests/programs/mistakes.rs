@@ -168,6 +168,31 @@ fn units_of_files_that_are_not_si_are_told() {
     );
 }
 
+/// A wavelet begins with its first sample that is not zero, whatever the sign; and its time must run forward.
+#[test]
+fn series_that_begin_too_early_or_stand_still_are_told() {
+    let desk = velocity_stress::desk(2);
+    let line = velocity_stress::line(2).replace("tau=0.008", "series=series.rsf");
+    for (first, told) in [
+        (-1.0f32, "series= begins at -0.001953125 s"),
+        (0.0, "series= begins at -0.0009765625 s"),
+    ] {
+        desk.dataset(
+            "series.rsf",
+            "n1=5 d1=0.0009765625 o1=-0.0029296875",
+            &[0.0, first, -2.0, 1.0, 0.0],
+        );
+        let run = desk.sh(&format!("{line} > data.rsf"));
+        assert!(run.code == 0 && run.err.contains(told), "{told}: {run:?}");
+    }
+    for step in ["0", "-0.01"] {
+        desk.dataset("series.rsf", &format!("n1=3 d1={step}"), &[0.0, 1.0, 0.0]);
+        let run = desk.sh(&format!("{line} > data.rsf"));
+        let told = "the time step must be a positive number";
+        assert!(run.code == 1 && run.err.contains(told), "{step}: {run:?}");
+    }
+}
+
 /// If a band is too wide for its mechanisms, the warning says how constant Q is.
 #[test]
 fn quality_factors_that_are_not_constant_are_told() {
