@@ -227,6 +227,19 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
+    // A time function in a file of samples is the moment itself, in a fluid as well.
+    let samples: String = (0..300)
+        .map(|k| format!("{}\n", f64::from(k.min(40)) / 40.0))
+        .collect();
+    desk.put("stf.dat", format!("#   DT : 0.01\n{samples}"));
+    let own = std::fs::read_to_string(desk.path("CMT")).unwrap();
+    desk.put("OWN", format!("{own}DATA/stf.dat\n"));
+    let own = run.replace("cmt=CMT", "cmt=OWN");
+    let told = desk.ran(&format!("{own} > d.rsf")).err;
+    assert!(!told.contains("fluid"), "{told}");
+    let told = desk.ran(&format!("{own} fluid=specfem > e.rsf")).err;
+    assert!(told.contains("fluid= has no effect"), "{told}");
+    assert_eq!(desk.read("d.rsf"), desk.read("e.rsf"));
     // Velocity is the derivative of displacement.
     let (plain, bell) = (desk.read("a.rsf"), desk.read("b.rsf"));
     let slope = plain.windows(3).map(|p| (p[2] - p[0]) / 0.02);
