@@ -130,6 +130,39 @@ fn records_do_not_depend_on_where_on_the_globe_it_happens() {
     assert!(apart < 2e-4, "{apart}");
 }
 
+/// On the globe the directions up, south and east are those of each place.
+#[test]
+fn earthquakes_of_one_file_add_up() {
+    let desk = Desk::new();
+    run(
+        &desk,
+        "sfhexmesh sphere=y nx=5 width=24 lat=10 lon=20 bottom=5e6 skip=15000,24400,80000 judge=n > earth.rsf",
+    );
+    let [latitude, longitude] = beside(10.0, 20.0, 7.0, 60.0);
+    let one = bolivia(10.0, 20.0, 320.0, 20.0);
+    let other = bolivia(latitude, longitude, 200.0, 20.0);
+    let [lat, lon] = beside(10.0, 20.0, 4.0, 30.0);
+    desk.put("STATIONS", format!("S XX {lat} {lon} 2000 0\n"));
+    let records = |events: &str| {
+        desk.put("CMT", events);
+        run(
+            &desk,
+            "sfsem3d-gpu mesh=earth.rsf cmt=CMT stations=STATIONS latitude=geocentric nt=160 dt=0.8 device=cpu data=displacement > d.rsf",
+        );
+        desk.read("d.rsf")
+    };
+    let (first, second) = (records(&one), records(&other));
+    let both = records(&format!("{one}{other}"));
+    let sum = first.iter().zip(&second).map(|(a, b)| a + b);
+    let apart = relative_difference(&both, sum);
+    println!("{apart:.1e}");
+    // Rounding errors of float32.
+    assert!(
+        magnitude(&second) > 0.1 * magnitude(&first) && apart < 1e-5,
+        "{apart}"
+    );
+}
+
 #[test]
 fn latitudes_are_geographic_unless_said_otherwise() {
     let desk = Desk::new();
