@@ -74,6 +74,10 @@ KERNEL(behind_device)(const struct Line a) {
     if (threadIdx.x == 0) a.to[a.count] = a.weight;
 }
 
+KERNEL(adds_behind_device)(const struct Line a) {
+    if (threadIdx.x == 0) a.to[a.count] += a.weight;
+}
+
 /* The last one that writes wins. */
 KERNEL(in_order)(const struct Line a) {
     a.to[0] = (float)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -317,7 +321,12 @@ fn device_memory_is_guarded() {
     if !can_run() {
         return;
     }
-    for (count, part) in [(8, "0 bytes behind the end"), (-3, "12 bytes before")] {
+    for (kernel, count, part) in [
+        ("behind_device", 8, "0 bytes behind the end"),
+        ("behind_device", -3, "12 bytes before"),
+        ("adds_behind_device", 8, "bytes behind the end"),
+        ("adds_behind_device", -3, "bytes before"),
+    ] {
         let emulator = Emulator::new();
         let memory = put(&emulator, &[0.0; 8]);
         emulator.finish().unwrap();
@@ -325,7 +334,7 @@ fn device_memory_is_guarded() {
             count,
             ..line(memory.address(), 0)
         };
-        run(&emulator, "behind_device", dims(1, 1, 0), &args).unwrap();
+        run(&emulator, kernel, dims(1, 1, 0), &args).unwrap();
         let error = emulator.finish().unwrap_err().to_string();
         assert!(error.contains(part), "{part} is missing in: {error}");
         drop(memory);

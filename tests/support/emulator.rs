@@ -21,7 +21,7 @@ mod guarded_memory;
 mod streams;
 
 use cuda_on_cpu::{GUARD, Kernel, MOST_THREADS};
-use guarded_memory::{Borrowed, Buffer, Ledger, Lump, POISON, damage, inside, pages};
+use guarded_memory::{Borrowed, Buffer, Ledger, Lump, POISON, damage, fence, inside, pages};
 use streams::{Event, Late, Work, patiently, word};
 
 /// The emulated accelerator.
@@ -234,9 +234,9 @@ impl Accelerator for Emulator {
             )));
         }
         let mut pages = pages(bytes + 2 * GUARD)?;
-        pages[..GUARD].fill(POISON);
-        pages[GUARD + bytes..].fill(POISON);
         let start = pages[GUARD..].as_mut_ptr();
+        pages[..GUARD].copy_from_slice(fence(start as u64));
+        pages[GUARD + bytes..][..GUARD].copy_from_slice(fence(start as u64 + bytes as u64));
         self.ledger.live.lock().unwrap().insert(start as u64, bytes);
         Ok(Lump {
             start,

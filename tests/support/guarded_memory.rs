@@ -8,8 +8,20 @@ use memmap2::MmapMut;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// The byte that fills guards.
+/// The byte that fills memory that nobody has written to.
 pub const POISON: u8 = 0xFF;
+
+/// The bytes of a word of guards, by their addresses: a signaling NaN, which no sum or product returns as it was, so that
+/// numbers that are changed in place are seen, and as an index far outside of any array.
+const WORD: [u8; 4] = 0x7FA0_0001_u32.to_ne_bytes();
+static FENCE: [u8; GUARD + WORD.len()] = {
+    let (mut all, mut k) = ([0; GUARD + WORD.len()], 0);
+    while k < all.len() {
+        all[k] = WORD[k % WORD.len()];
+        k += 1;
+    }
+    all
+};
 
 /// All allocated memory.
 #[derive(Default)]
@@ -97,6 +109,11 @@ impl Ledger {
     }
 }
 
+/// What a guard at an address holds.
+pub fn fence(address: u64) -> &'static [u8] {
+    &FENCE[(address % WORD.len() as u64) as usize..][..GUARD]
+}
+
 /// A description of a write outside of device memory, if there was one.
 ///
 /// # Safety
@@ -105,12 +122,12 @@ pub unsafe fn damage(address: u64, bytes: usize) -> Option<String> {
     let first = |from: u64| {
         // SAFETY: the caller's promise.
         let guard = unsafe { std::slice::from_raw_parts(from as *const u8, GUARD) };
+        let fence = fence(from);
         // All allocated memory is checked often, so whole guards are compared at once.
-        let whole = guard == [POISON; GUARD];
-        if whole {
+        if guard == fence {
             None
         } else {
-            guard.iter().position(|byte| *byte != POISON)
+            guard.iter().zip(fence).position(|(byte, whole)| byte != whole)
         }
     };
     let found = |place: String| format!("a kernel wrote {place} device memory of {bytes} bytes");
