@@ -30,6 +30,7 @@ macro_rules! on {
             failures::an_unstable_run_is_noticed
             failures::the_first_cell_that_overflows_is_named
             failures::a_recorder_that_fails_ends_the_run
+            failures::elements_that_grow_are_noticed
             ranks::ranks_give_the_same_bits
             ranks::ranks_run_again
             ranks::ways_that_cannot_be_had_are_refused_by_all
@@ -62,7 +63,6 @@ macro_rules! on {
             elements::elements_in_parts_give_the_same_bits
             elements::elements_on_ranks_give_the_same_bits
             elements::saved_runs_of_elements_go_on_anywhere
-            elements::elements_that_grow_are_noticed
             elements::every_kernel_of_elements
             element_gradients::gradients_of_elements_agree_with_the_processor
             element_gradients::adjoints_of_elements_are_transposes

@@ -37,7 +37,7 @@ fn on_processors<const D: usize>(world: &World<D>) -> Group<Engine<D>> {
 }
 
 /// Subdomains on devices.
-fn on_devices<const D: usize, A: Accelerator>(
+pub fn on_devices<const D: usize, A: Accelerator>(
     machines: &Machines<A>,
     world: &World<D>,
     (cuts, own): (&[usize], Range<usize>),
@@ -447,21 +447,6 @@ pub fn saved_runs_of_elements_go_on_anywhere<A: Accelerator>(machines: &Machines
     let (plane, volume) = shared();
     goes_on(machines, &plane);
     goes_on(machines, &volume);
-}
-
-pub fn elements_that_grow_are_noticed<A: Accelerator>(machines: &Machines<A>) {
-    let mut world = World::new(Recipe {
-        rocks: WET,
-        ..Recipe::plain([6, 4])
-    });
-    (world.dt, world.shot.nt) = (4.0 * world.dt, 400);
-    let (mut group, _devices) = on_devices(machines, &world, (&[7], 0..2));
-    let error = group.run(&mut Tape::default()).expect_err("the step is too long");
-    let words = error.to_string();
-    assert!(
-        matches!(error, Error::NotFinite { .. }) && words.contains("element") && words.contains("region"),
-        "{words}"
-    );
 }
 
 /// A few short runs that use every kernel, for tools that watch each access.

@@ -1,6 +1,8 @@
 //! Failures during a run are reported as on the CPU, and the records made before them are handed over.
 
 use crate::cases::{World, settings};
+use crate::element_worlds::{self, Recipe};
+use crate::elements::{WET, on_devices};
 use crate::runs::{How, Machines, on, prepare, run};
 use crate::shots::{Tape, medium, shot};
 use kernels::Error;
@@ -192,5 +194,37 @@ pub fn a_recorder_that_fails_ends_the_run<A: Accelerator>(machines: &Machines<A>
                 .iter()
                 .for_each(|d| d.finish().expect("no damage was done"));
         }
+    }
+}
+
+pub fn elements_that_grow_are_noticed<A: Accelerator>(machines: &Machines<A>) {
+    let mut world = element_worlds::World::new(Recipe {
+        rocks: WET,
+        ..Recipe::plain([6, 4])
+    });
+    (world.dt, world.shot.nt, world.shot.jcheck) = (4.0 * world.dt, 400, 1);
+    let place = |cuts: &[usize]| -> usize {
+        let (mut group, _devices) = on_devices(machines, &world, (cuts, 0..cuts.len() + 1));
+        let error = group.run(&mut Tape::default()).expect_err("the step is too long");
+        let words = error.to_string();
+        assert!(
+            matches!(error, Error::NotFinite { .. }) && words.contains("region"),
+            "{words}"
+        );
+        let element = words
+            .split_once("element ")
+            .and_then(|(_, rest)| rest.split(' ').next());
+        element
+            .and_then(|number| number.parse().ok())
+            .expect("an element is named")
+    };
+    // Whichever part has it, the element is the same, or the next in a row of six, with which it shares points.
+    let whole = place(&[]);
+    for cuts in [&[1][..], &[7], &[7, 17]] {
+        let here = place(cuts);
+        assert!(
+            here / 6 == whole / 6 && here.abs_diff(whole) <= 1,
+            "{cuts:?}: {here}, {whole}"
+        );
     }
 }
