@@ -33,6 +33,8 @@ pub struct Part {
     pub shared: usize,
     pub links: Vec<Link>,
     pub sums: OrderedSum,
+    /// The stage of a step that does all this; there is none after it, and those before do nothing.
+    pub stage: usize,
 }
 
 /// Cuts a graph: edge `e` belongs to subdomain `owner[e]`.
@@ -113,6 +115,7 @@ fn part(
             starts,
             terms: (nodes.len() as u32..end as u32).collect(),
         },
+        stage: 0,
         nodes,
     }
 }

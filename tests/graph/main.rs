@@ -119,6 +119,35 @@ fn links_with_a_quiet_stage_give_the_same_bits_on_ranks() {
     }
 }
 
+/// Pieces and sums are those of their stage.
+#[test]
+fn exchanges_in_the_second_stage_give_the_same_bits() {
+    let late = |mut part: Part| {
+        part.stage = 1;
+        part.links
+            .iter_mut()
+            .for_each(|link| link.stages.insert(0, Traffic::default()));
+        part
+    };
+    let parts = |count: usize| -> Vec<Part> { sectors(count, 2).into_iter().map(late).collect() };
+    let whole = run(on_host(sectors(1, 0)));
+    assert_same(&whole, &run(on_host(parts(5))));
+    let make = |mine: std::ops::Range<usize>| on_host(parts(5)[mine].to_vec());
+    assert_same(
+        &whole,
+        &among(&[2, 3], Capabilities::default(), Transport::Auto, make),
+    );
+    if !Emulator::ready() {
+        return;
+    }
+    let whole = run(on_devices(sectors(1, 0), None));
+    assert_same(&whole, &run(on_devices(parts(5), None)));
+    let make = |mine: std::ops::Range<usize>| on_devices(parts(5)[mine].to_vec(), None);
+    for transport in [Transport::Ipc, Transport::HostStaged] {
+        assert_same(&whole, &among(&[2, 3], Capabilities::default(), transport, make));
+    }
+}
+
 #[test]
 fn devices_give_the_same_bits() {
     if !Emulator::ready() {

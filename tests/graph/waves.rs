@@ -48,12 +48,15 @@ fn one_by_one(nodes: &[usize]) -> Vec<Range<usize>> {
 impl<F: Fields> Stepper for Waves<F> {
     type Number = f32;
     fn stages(&self) -> usize {
-        1
+        self.part.stage + 1
     }
     fn has_neighbours(&self) -> bool {
         !self.part.links.is_empty()
     }
-    fn update(&mut self, _: usize, part: time_loop::Part, _: usize) -> Result<(), Error> {
+    fn update(&mut self, stage: usize, part: time_loop::Part, _: usize) -> Result<(), Error> {
+        if stage != self.part.stage {
+            return Ok(());
+        }
         let (shared, all) = (self.part.shared, self.part.contributions.len());
         match part {
             time_loop::Part::Boundary => self.fields.contribute(&self.part, 0..shared, true),
@@ -111,8 +114,8 @@ impl<F: Fields> Linked for Waves<F> {
     fn links(&self) -> &[Link] {
         &self.part.links
     }
-    fn sums(&self, _: usize) -> Option<&OrderedSum> {
-        Some(&self.part.sums)
+    fn sums(&self, stage: usize) -> Option<&OrderedSum> {
+        (stage == self.part.stage).then_some(&self.part.sums)
     }
 }
 

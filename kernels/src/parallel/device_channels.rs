@@ -30,13 +30,13 @@ pub(super) struct HaloChannel<A: Accelerator> {
     pub import: Option<IpcImport>,
     pub leaving: Place<A>,
     pub arriving: Place<A>,
-    /// Each event is reached when an outgoing piece is in the memory of its message.
+    /// Reached when each piece that leaves is in the memory of its message.
     pub packed: Vec<A::Event>,
-    /// This event is reached when the numbers that arrived are in the halo.
+    /// Reached when the numbers that arrived are in the halo.
     pub unpacked: A::Event,
-    /// Numbers of messages that have left and arrived, by which messages alternate between two parts of the separate
-    /// buffer.
-    pub turns: [usize; 2],
+    /// Counts of the messages of every stage that have left and arrived, by which they alternate between two parts of
+    /// the separate buffer.
+    pub turns: Vec<[usize; 2]>,
 }
 
 impl<A: Accelerator> HaloChannel<A> {
@@ -92,10 +92,12 @@ pub(super) fn message<S: Linked>(subdomain: &S, link: usize, way: Way) -> usize 
 }
 
 /// Number of parts of the separate buffer for a halo. A part may be overwritten after the neighbour's message of the
-/// next stage has arrived. A method with a single stage has no message in between, so its messages alternate between
-/// two parts.
-pub(super) fn parts<S: Linked>(subdomain: &S) -> usize {
-    if subdomain.stages() == 1 { 2 } else { 1 }
+/// next stage has come. A link with messages in both directions in a single stage has none in between, so the messages
+/// of each stage alternate between two parts.
+pub(super) fn parts<S: Linked>(subdomain: &S, link: usize) -> usize {
+    let stages = subdomain.links()[link].stages.iter();
+    let mutual = stages.filter(|traffic| !traffic.send.is_empty() && !traffic.receive.is_empty());
+    if mutual.count() > 1 { 1 } else { 2 }
 }
 
 /// Number of pieces of all stages that leave by a link, which is the number of those that arrive at its other end.
@@ -117,7 +119,7 @@ pub(super) struct Connecting<'a> {
 }
 
 impl Connecting<'_> {
-    /// Whether a peer may be able to access memory of this rank.
+    /// Whether a peer may be able to reach memory of this rank.
     pub fn is_near(&self, peer: &Peer) -> bool {
         let same = self.hosts[peer.rank] == self.hosts[self.ranks.rank()];
         matches!(self.transport, Transport::Auto | Transport::Ipc) && same
@@ -133,7 +135,7 @@ impl Connecting<'_> {
     ) -> Result<Option<Store<S>>, Error> {
         match self.is_near(peer) && subdomain.exported(link).is_none() {
             true => {
-                let bytes = parts(subdomain) * message(subdomain, link, Way::Arriving);
+                let bytes = parts(subdomain, link) * message(subdomain, link, Way::Arriving);
                 subdomain.device().allocate(bytes).map(Some)
             }
             false => Ok(None),
@@ -155,7 +157,7 @@ impl Connecting<'_> {
             .collect();
         let apart = |memory| IpcExport {
             memories: vec![memory],
-            places: (0..parts(subdomain))
+            places: (0..parts(subdomain, link))
                 .flat_map(|part| {
                     offsets
                         .iter()
@@ -272,7 +274,7 @@ impl<M> Making<M> {
             arriving,
             packed,
             unpacked: a.event()?,
-            turns: [0, 0],
+            turns: vec![[0, 0]; subdomain.links()[link].stages.len()],
             import: self.import,
         };
         Ok((channel, transport))

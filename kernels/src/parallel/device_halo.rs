@@ -304,12 +304,12 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let channel = self.channels.get_mut(&end).expect("the ranks are connected");
         // There is a separate buffer if the method does not export its halo, which is the same for all
         // neighbours.
-        let beside = parts(subdomain) > 1 && subdomain.exported(link).is_none();
+        let beside = parts(subdomain, link) > 1 && subdomain.exported(link).is_none();
         let turn = match beside {
-            true => channel.turns[0] % parts(subdomain) * leaving(subdomain, link),
+            true => channel.turns[stage][0] % parts(subdomain, link) * leaving(subdomain, link),
             false => 0,
         };
-        channel.turns[0] += 1;
+        channel.turns[stage][0] += 1;
         let leaving = pieces(subdomain, link, stage, Way::Leaving);
         let offsets = places(subdomain, link, stage, Way::Leaving);
         for (k, (piece, (offset, bytes))) in leaving.iter().zip(offsets).enumerate() {
@@ -355,8 +355,8 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let (subdomain, link) = (&subdomains[end.subdomain], end.link);
         let a = subdomain.device();
         let channel = self.channels.get_mut(&end).expect("the ranks are connected");
-        let part = channel.turns[1] % parts(subdomain);
-        channel.turns[1] += 1;
+        let part = channel.turns[stage][1] % parts(subdomain, link);
+        channel.turns[stage][1] += 1;
         match &channel.arriving {
             Place::Notice { beside: None, .. } => return Ok(()),
             Place::Notice {
