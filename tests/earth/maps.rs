@@ -86,7 +86,9 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
 fn sources_that_are_left_out_leave_the_others_as_they_are() {
     let desk = slanted();
     let later = cmt(3500.0, 6500.0, 1.2).replace("shift:       0.0", "shift:       0.8");
-    let strong = cmt(40_000.0, 6500.0, 1.2).replace("e+19", "e+20");
+    let strong = cmt(40_000.0, 6500.0, 1.2)
+        .replace("e+19", "e+20")
+        .replace("duration:    0.5", "duration:    0.9");
     let weak = cmt(5500.0, 3500.0, 1.2).replace("e+19", "e+05");
     desk.put("LEFT", format!("{strong}{later}"));
     desk.put("WEAK", format!("{weak}{later}"));
@@ -101,6 +103,28 @@ fn sources_that_are_left_out_leave_the_others_as_they_are() {
     let apart = relative_difference(&a[..3 * 110], &b[3 * 40..]);
     println!("{apart:.1e}");
     assert!(apart < 1e-5, "{apart:e}");
+}
+
+/// The time function in a file goes with its source when another is left out.
+#[test]
+fn files_of_sources_that_are_left_out_are_not_used() {
+    let desk = slanted();
+    desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
+    for (name, width) in [("far.dat", 30.0), ("near.dat", 8.0)] {
+        let lines = (0..150).map(|k| format!("{}\n", 0.5 + 0.5 * ((f64::from(k) - 40.0) / width).tanh()));
+        desk.put(name, lines.collect::<String>());
+    }
+    let near = cmt(3500.0, 6500.0, 1.2) + "DATA/near.dat\n";
+    desk.put(
+        "BOTH",
+        format!("{}DATA/far.dat\n{near}", cmt(40_000.0, 6500.0, 1.2)),
+    );
+    desk.put("NEAR", near);
+    desk.ran(&format!("{RUN} cmt=BOTH stations=STATIONS outside=leave > a.rsf"));
+    desk.ran(&format!("{RUN} cmt=NEAR stations=STATIONS > b.rsf"));
+    let found = desk.read("a.rsf");
+    assert!(magnitude(&found) > 0.0);
+    assert_eq!(found, desk.read("b.rsf"));
 }
 
 /// A box of 6 by 6 by 3 km that begins at these x and y.
