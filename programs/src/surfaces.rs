@@ -134,7 +134,7 @@ impl Surface {
             if !(-1e-3..=last + 1e-3).contains(&k) {
                 bail!(
                     "{name} ends before {word}={at}: it extends from {} to {}; make the map larger or the \
-                    model smaller ({word}min= and {word}max= of sfhexmesh)",
+                    model smaller (sfhexmesh has {word}min= and {word}max=, sflayers the axes of its grid)",
                     axis.o,
                     f64::from(axis.o) + last * f64::from(axis.d)
                 );

@@ -18,9 +18,13 @@ const EVEN: f32 = 0.35;
 /// The factor by which earlier waves must have exceeded the level at which the rise begins.
 const PASSED: f32 = 1.3;
 
-/// The least duration of the rise in periods of the sources: rounding errors before the first wave rise for a
-/// shorter time.
-const PERIODS: f64 = 3.0;
+/// The least duration of the rise in periods of the sources: rounding errors before the first wave, and waves that
+/// arrive at one receiver after the other, rise for a shorter time.
+const PERIODS: f64 = 5.0;
+
+/// The factor by which the rise must be longer as long as it stays below the earlier waves: the last waves of a run
+/// that ends too early are often smaller than the first ones.
+const BELOW: usize = 2;
 
 /// The dominant frequency of pulses of one sign, whose spectrum has no peak, as a share of their highest frequency.
 const PULSE: f64 = 0.3;
@@ -30,6 +34,8 @@ const PULSE: f64 = 0.3;
 pub struct Growth {
     /// The number of records in [`PERIODS`] periods.
     least: usize,
+    /// The number of records in a period, at least 1.
+    period: usize,
     largest: Vec<f32>,
     /// The number of records of a window, and that of the last window so far.
     records: usize,
@@ -41,12 +47,14 @@ impl Growth {
     pub fn new(timing: &Timing, [steps, records]: [usize; 2]) -> Self {
         let peak = timing.band.peak.max(PULSE * timing.band.max);
         let of_periods = PERIODS / (peak * timing.dt) * records as f64 / steps.max(1) as f64;
+        let least = if of_periods.is_finite() {
+            of_periods as usize
+        } else {
+            0
+        };
         Self {
-            least: if of_periods.is_finite() {
-                of_periods as usize
-            } else {
-                0
-            },
+            least,
+            period: (least as f64 / PERIODS).ceil().max(1.0) as usize,
             largest: Vec::new(),
             records: 1,
             last: 1,
@@ -80,15 +88,22 @@ impl Growth {
         // The last window may be short.
         let whole = self.largest.len() - usize::from(self.last < self.records);
         let all = self.largest.get(..whole).filter(|all| all.len() >= WINDOWS)?;
+        // The largest records of a period: those of shorter windows oscillate with the waves.
+        let together = self.period.div_ceil(self.records).min(all.len() / 8).max(1);
+        let most = |part: &[f32]| part.iter().copied().fold(0.0, f32::max);
+        let all: Vec<f32> = (1..=all.len())
+            .map(|end| most(&all[end.saturating_sub(together)..end]))
+            .collect();
         let rising = all.windows(2).rev().take_while(|pair| pair[1] >= pair[0]);
         let begin = all.len() - 1 - rising.count();
         let (before, rising) = all.split_at(begin);
         let (first, last) = (rising[0], rising[rising.len() - 1]);
         let passed = before.iter().copied().max_by(f32::total_cmp)?;
         let factor = last / first;
+        let least = self.least * if last >= passed { 1 } else { BELOW };
         let first_half = (rising[rising.len() / 2] / first).ln() / factor.ln();
         let grows = rising.len() as f32 >= RISING * all.len() as f32
-            && rising.len() * self.records >= self.least
+            && rising.len() * self.records >= least
             && (FACTOR..).contains(&factor)
             && (EVEN..=1.0 - EVEN).contains(&first_half)
             && passed >= PASSED * first;

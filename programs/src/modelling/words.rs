@@ -80,7 +80,7 @@ pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
     let of = shots.map_or(String::new(), |shots| format!(" of {shots}"));
     job.warn(&format!(
         "the records{of} grow by a factor of {} until the end of the run, after the waves have passed: this \
-        is an instability. CPML can cause it in long runs with layered rock: absorb=sponge (on meshes \
+        is an instability, unless a wave arrives at the end of the run (a larger nt= shows which). CPML can cause it in long runs with layered rock: absorb=sponge (on meshes \
         sponge= instead of cpml=, cpml=0 if the mesh has layers, or fcpml=) or a narrower frame (nb=) \
         removes it; without CPML use a smaller dt=",
         match factor {

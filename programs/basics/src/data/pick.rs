@@ -62,6 +62,13 @@ pub fn run(job: &mut Job) -> Result<()> {
     );
     let (o, d) = (f64::from(across.o), f64::from(across.d));
     let vel0 = job.double_opt("vel0")?.unwrap_or(o);
+    let (low, high) = (o.min(o + d * (n2 - 1) as f64), o.max(o + d * (n2 - 1) as f64));
+    if !(low - 0.5 * d.abs()..=high + 0.5 * d.abs()).contains(&vel0) {
+        job.warn(&format!(
+            "vel0={vel0} is outside axis 2, which extends from {} to {}: the path begins at the nearest end (is it in the unit of the axis?)",
+            low as f32, high as f32
+        ));
+    }
     let path = Path {
         first: ((vel0 - o) / d).round().clamp(0.0, (n2 - 1) as f64) as usize,
         gate: job.int("gate")? as usize,

@@ -37,8 +37,12 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     let mut refused = None;
     // The limit is printed with seven digits, and a step that is copied from there must be accepted.
     if run.dt > limit * (1.0 + 1e-6) {
+        let loss = match run.rocks.relaxations {
+            Some(_) => " with its attenuation",
+            None => "",
+        };
         let sentence = format!(
-            "dt={} s is above {limit:.6e} s, up to which steps on this mesh are certainly stable: element \
+            "dt={} s is above {limit:.6e} s, up to which steps on this mesh{loss} are certainly stable: element \
             {element} around {} sets this limit",
             run.dt,
             Place::from(run.mesh.centre(element))

@@ -96,7 +96,9 @@ the receiver: the difference of the displacements of the two ends of the gauge a
 o3 is the time of the first record: velocities are known half a step before the stresses of the same record. Further \
 quantities of the same run are written to separate files, as in data=velocity pressure=p.rsf displacement=u.rsf, with \
 the same bits as in separate runs. dtout= resamples all of them to the same times, from 0 (the beginning of the run) on; \
-before that, frequencies above the new Nyquist frequency are removed, and those above 0.68 of it are weakened. tdc=y \
+before that, frequencies above the new Nyquist frequency are removed, and those above 0.68 of it are weakened. Where \
+waves still arrive at the end of the run, the last three or four samples are inexact, because the filter needs the \
+records after them. tdc=y \
 changes the histories of the sources before the run and all records after it so that the records have exact time at any \
 stable step. Histories must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end \
 of the run, which takes a few steps more, and the last lines of plan=y and verb=y give the error of the time step. \
