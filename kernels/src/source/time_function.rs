@@ -182,7 +182,6 @@ mod tests {
             TimeFunction::Brune { tau: 0.1 },
             TimeFunction::Cosine { duration: 0.7 },
             TimeFunction::Ricker { frequency: 3.0 },
-            TimeFunction::Bell { tau: 0.1 },
             series,
         ] {
             let [begin, end] = f.span();
