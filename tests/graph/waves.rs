@@ -54,11 +54,9 @@ impl<F: Fields> Stepper for Waves<F> {
         !self.part.links.is_empty()
     }
     fn update(&mut self, stage: usize, part: time_loop::Part, _: usize) -> Result<(), Error> {
-        if stage != self.part.stage {
-            return Ok(());
-        }
         let (shared, all) = (self.part.shared, self.part.contributions.len());
         match part {
+            _ if stage != self.part.stage => Ok(()),
             time_loop::Part::Boundary => self.fields.contribute(&self.part, 0..shared, true),
             time_loop::Part::Interior => self.fields.contribute(&self.part, shared..all, false),
         }
@@ -67,8 +65,7 @@ impl<F: Fields> Stepper for Waves<F> {
         self.fields.advance(&self.part)
     }
     fn turn(&mut self, direction: Direction) -> Result<(), Error> {
-        if direction != self.direction {
-            self.direction = direction;
+        if std::mem::replace(&mut self.direction, direction) != direction {
             let [now, before] = [self.fields.level(0)?, self.fields.level(1)?];
             self.fields.set_level(0, &before)?;
             self.fields.set_level(1, &now)?;

@@ -415,10 +415,7 @@ fn refusals_say_what_is_allowed() {
         ("min1=3 max1=2", "min1=3 is not below max1=2"),
         ("gainpanel=9", "a plane from 1 to 3"),
         ("clip=-1", "must be more than 0"),
-        (
-            "format=eps",
-            "format=eps is not allowed: format= must be png, svg or pdf",
-        ),
+        ("format=eps", "format= must be png, svg or pdf"),
         ("format=gif", "gif is not a format of sfgrey"),
         ("wherexlabel=q", "wherexlabel= must be bottom or top"),
         ("format1=%s", "write it like %g"),

@@ -245,7 +245,7 @@ fn standard_input_for_all_ends_with_the_dataset() {
     ] {
         let begin = Instant::now();
         let line = format!(
-            "mkfifo f 2> /dev/null; {{ cat {name}; exec sleep 30; }} > f & writer=$!; probe mode=all < f > o.rsf; done=$?; kill $writer; exit $done"
+            "rm -f f; mkfifo f; {{ cat {name}; exec sleep 30; }} > f & writer=$!; probe mode=all < f > o.rsf; done=$?; kill $writer; exit $done"
         );
         succeeded(&scratch.shell(&line));
         assert_eq!(scratch.reals("o.rsf"), counted(6), "{name}");

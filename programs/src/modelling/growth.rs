@@ -85,11 +85,18 @@ impl Growth {
 
     /// The factor by which the records rise until the end after waves have passed, if they do.
     pub fn factor(&self) -> Option<f32> {
+        // The largest records of single windows, and those of half a period: slow growth oscillates with the waves from
+        // window to window.
+        let together = (self.period / 2).div_ceil(self.records);
+        self.factor_of(1).or_else(|| self.factor_of(together))
+    }
+
+    /// The factor for the largest records of so many windows up to each window.
+    fn factor_of(&self, together: usize) -> Option<f32> {
         // The last window may be short.
         let whole = self.largest.len() - usize::from(self.last < self.records);
         let all = self.largest.get(..whole).filter(|all| all.len() >= WINDOWS)?;
-        // The largest records of a period: those of shorter windows oscillate with the waves.
-        let together = self.period.div_ceil(self.records).min(all.len() / 8).max(1);
+        let together = together.clamp(1, all.len() / 8);
         let most = |part: &[f32]| part.iter().copied().fold(0.0, f32::max);
         let all: Vec<f32> = (1..=all.len())
             .map(|end| most(&all[end.saturating_sub(together)..end]))
@@ -103,7 +110,7 @@ impl Growth {
         let least = self.least * if last >= passed { 1 } else { BELOW };
         let first_half = (rising[rising.len() / 2] / first).ln() / factor.ln();
         let grows = rising.len() as f32 >= RISING * all.len() as f32
-            && rising.len() * self.records >= least
+            && (rising.len() + together - 1) * self.records >= least
             && (FACTOR..).contains(&factor)
             && (EVEN..=1.0 - EVEN).contains(&first_half)
             && passed >= PASSED * first;
