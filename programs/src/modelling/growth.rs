@@ -175,6 +175,23 @@ mod tests {
     }
 
     #[test]
+    fn growth_that_oscillates_with_the_waves_is_told() {
+        // Windows of 1500 records are shorter than half a period, so that their largest records rise and fall.
+        let turns = |t: f32| (std::f32::consts::TAU * 24.0 * t).sin();
+        let factor = found_with(24.0, 1500, |t| {
+            pulse(t, 0.1, 0.05) + 1e-3 * (14.0 * t).exp() * turns(t)
+        });
+        assert!(factor.is_some_and(|x| x > 1e3), "{factor:?}");
+    }
+
+    #[test]
+    fn last_waves_below_the_first_ones_must_rise_for_longer() {
+        let record = |t: f32| pulse(t, 0.3, 0.05) + 0.5 * (12.0 * (t - 1.0)).exp();
+        assert_eq!(found_with(10.0, 3000, record), None);
+        assert!(found_with(40.0, 3000, record).is_some());
+    }
+
+    #[test]
     fn what_grows_behind_waves_is_told() {
         for count in [100, 3000, 70_001] {
             let factor = found(count, |t| pulse(t, 0.1, 0.05) + 1e-9 * (30.0 * t).exp());
