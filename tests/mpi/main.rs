@@ -29,13 +29,23 @@ fn launcher(test: &str) -> Option<&'static str> {
 /// Seconds after which a run that hangs is ended.
 const PATIENCE: u32 = 300;
 
-/// Runs the launcher with a line of arguments and shell redirections.
+/// What a launcher prints that could not start on a busy machine, before any rank exists.
+const NOT_STARTED: &str = "PMIx server's listener thread failed to start";
+
+/// Runs the launcher with a line of arguments and shell redirections, once more if it could not start.
 fn launch(desk: &Desk, launcher: &str, line: &str) -> Outcome {
-    desk::outcome(
-        started(desk, &command(launcher, line))
-            .output()
-            .expect("a shell starts"),
-    )
+    let once = || {
+        desk::outcome(
+            started(desk, &command(launcher, line))
+                .output()
+                .expect("a shell starts"),
+        )
+    };
+    let ended = once();
+    match ended.err.contains(NOT_STARTED) {
+        true => once(),
+        false => ended,
+    }
 }
 
 /// The command line of the launcher.
