@@ -24,7 +24,7 @@ const PERIODS: f64 = 5.0;
 
 /// The factor by which the rise must be longer as long as it stays below the earlier waves: the last waves of a run
 /// that ends too early are often smaller than the first ones.
-const BELOW: usize = 2;
+const BELOW: f64 = 2.0;
 
 /// The dominant frequency of pulses of one sign, whose spectrum has no peak, as a share of their highest frequency.
 const PULSE: f64 = 0.3;
@@ -32,10 +32,8 @@ const PULSE: f64 = 0.3;
 /// The largest magnitudes of the records so far.
 #[derive(Clone, Debug)]
 pub struct Growth {
-    /// The number of records in [`PERIODS`] periods.
-    least: usize,
-    /// The number of records in a period, at least 1.
-    period: usize,
+    /// The number of records in a period of the sources; 0 if they have no frequency.
+    period: f64,
     largest: Vec<f32>,
     /// The number of records of a window, and that of the last window so far.
     records: usize,
@@ -46,15 +44,9 @@ impl Growth {
     /// Starts without records. A run of `steps` steps with this timing has `records` records.
     pub fn new(timing: &Timing, [steps, records]: [usize; 2]) -> Self {
         let peak = timing.band.peak.max(PULSE * timing.band.max);
-        let of_periods = PERIODS / (peak * timing.dt) * records as f64 / steps.max(1) as f64;
-        let least = if of_periods.is_finite() {
-            of_periods as usize
-        } else {
-            0
-        };
+        let period = records as f64 / steps.max(1) as f64 / (peak * timing.dt);
         Self {
-            least,
-            period: (least as f64 / PERIODS).ceil().max(1.0) as usize,
+            period: if period.is_finite() { period } else { 0.0 },
             largest: Vec::new(),
             records: 1,
             last: 1,
@@ -87,11 +79,11 @@ impl Growth {
     pub fn factor(&self) -> Option<f32> {
         // The largest records of single windows, and those of half a period: slow growth oscillates with the waves from
         // window to window.
-        let together = (self.period / 2).div_ceil(self.records);
+        let together = (0.5 * self.period / self.records as f64).ceil() as usize;
         self.factor_of(1).or_else(|| self.factor_of(together))
     }
 
-    /// The factor for the largest records of so many windows up to each window.
+    /// As [`Growth::factor`], for the largest records of `together` windows up to each window.
     fn factor_of(&self, together: usize) -> Option<f32> {
         // The last window may be short.
         let whole = self.largest.len() - usize::from(self.last < self.records);
@@ -107,10 +99,10 @@ impl Growth {
         let (first, last) = (rising[0], rising[rising.len() - 1]);
         let passed = before.iter().copied().max_by(f32::total_cmp)?;
         let factor = last / first;
-        let least = self.least * if last >= passed { 1 } else { BELOW };
+        let least = PERIODS * self.period * if last >= passed { 1.0 } else { BELOW };
         let first_half = (rising[rising.len() / 2] / first).ln() / factor.ln();
         let grows = rising.len() as f32 >= RISING * all.len() as f32
-            && (rising.len() + together - 1) * self.records >= least
+            && ((rising.len() + together - 1) * self.records) as f64 >= least
             && (FACTOR..).contains(&factor)
             && (EVEN..=1.0 - EVEN).contains(&first_half)
             && passed >= PASSED * first;

@@ -31,7 +31,7 @@ pub fn refuse(
             }
         );
     }
-    // As it is shown: a product of a step and a count has digits that nobody gave.
+    // Messages give it in single precision, because the product of a step and a count has rounding errors.
     let duration = duration as f32;
     let seen = sources
         .series

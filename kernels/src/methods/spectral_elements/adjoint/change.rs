@@ -67,11 +67,11 @@ impl<const D: usize> Change<D> {
         let of_element = |(element, (values, speeds)): (usize, (&mut [f64], &mut [[f64; 3]]))| {
             let region = setup.mesh.regions()[element] as usize;
             let places = table.positions(&setup.mesh.coordinates(element));
-            // The medium in perfectly matched layers is not perturbed.
-            let kept = setup.damped_axes(element) != 0;
+            let in_layers = setup.damped_axes(element) != 0;
             for ((x, own), speeds) in places.into_iter().zip(values.chunks_exact_mut(count)).zip(speeds) {
                 at(region, x, own)?;
-                if kept {
+                // The medium in perfectly matched layers is not perturbed.
+                if in_layers {
                     own.fill(0.0);
                 }
                 *speeds = match (parameters, setup.is_of_fluid(region)) {

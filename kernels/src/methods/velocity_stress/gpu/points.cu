@@ -22,11 +22,10 @@ KERNEL(inject)(const struct Inject a) {
     *to = sum;
 }
 
-// Threads that read the nodes of a number together, and threads of a block.
+// Threads that compute one value of a record together.
 #define READERS 8
-#define READING 128
 
-// The numbers of a record.
+// The values of a record.
 struct Extract {
     struct Slab s;
     const int *first;      // where the nodes of a number begin; one more than there are numbers
@@ -36,12 +35,12 @@ struct Extract {
     REAL *record;          // null: nothing is recorded
     REAL dt;
     int integral;          // the running value is the integral, else the rate of change
-    int count;             // numbers
+    int count;             // values
 };
 
 KERNEL(extract)(const struct Extract a) {
     DYNAMIC_SHARED(REAL, part);
-    const int k = (blockIdx.x * READING + threadIdx.x) / READERS, reader = threadIdx.x % READERS;
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x) / READERS, reader = threadIdx.x % READERS;
     const int begin = k < a.count ? a.first[k] : 0, end = k < a.count ? a.first[k + 1] : 0;
     REAL sum = 0;
     for (int i = begin + reader; i < end; i += READERS) sum = FMA(a.weight[i], a.s.fields[a.cell[i]], sum);

@@ -16,9 +16,9 @@ use crate::methods::velocity_stress::{cpu::rows, medium::live};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
-/// Threads that compute one value of a record, and threads of a block; as in points.cu.
+/// Threads that compute one value of a record, as in points.cu, and threads of a block.
 const READERS: usize = 8;
-const READING: usize = 128;
+const READ_BLOCK: usize = 128;
 
 /// Memory and kernels for the recording of one slab.
 pub struct Records<A: Accelerator> {
@@ -153,9 +153,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             count: int(r.receivers.own.len()),
         };
         let dims = Dims {
-            grid: [(r.receivers.own.len() * READERS).div_ceil(READING), 1, 1],
-            threads: READING,
-            shared: READING * size_of::<T>(),
+            grid: [(r.receivers.own.len() * READERS).div_ceil(READ_BLOCK), 1, 1],
+            threads: READ_BLOCK,
+            shared: READ_BLOCK * size_of::<T>(),
         };
         // SAFETY: receivers lie on the slab, and their nodes at most in its ghosts.
         unsafe {

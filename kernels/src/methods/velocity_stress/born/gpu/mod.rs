@@ -69,9 +69,9 @@ use steps::{Device, Drive};
 use sweep::Request;
 use transfer::Transfer;
 
-/// Threads that compute one value of a record, and threads of a block.
+/// Threads that compute one value of a record, as in points.cu, and threads of a block.
 const READERS: usize = 8;
-const READING: usize = 128;
+const READ_BLOCK: usize = 128;
 
 /// Approximate bytes of records that a device buffers for the host.
 const RECORDS: usize = 16 << 20;

@@ -38,9 +38,8 @@ KERNEL(inject)(const struct Inject a) {
     a.fields[shot + cell] += a.sign * sum;
 }
 
-// Threads that read the nodes of a number together, and threads of a block.
+// Threads that compute one value of a record together.
 #define READERS 8
-#define READING 128
 
 // The lists of receivers: for each value of a record the cells that it reads, or for each cell the values of a record
 // that read it.
@@ -69,7 +68,7 @@ INLINE WIDE number_of(const struct Lists *a, int k) { return k / a->of_shot * a-
 // READERS threads compute one value of a record.
 KERNEL(extract)(const struct Lists a) {
     DYNAMIC_SHARED(REAL, part);
-    const int k = (blockIdx.x * READING + threadIdx.x) / READERS, reader = threadIdx.x % READERS;
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x) / READERS, reader = threadIdx.x % READERS;
     const int begin = k < a.count ? a.first[k] : 0, end = k < a.count ? a.first[k + 1] : 0;
     REAL sum = 0;
     for (int i = begin + reader; i < end; i += READERS) {

@@ -5,7 +5,7 @@ use super::points::Fields;
 use super::sizes::Sizes;
 use super::steps::{Device, threads};
 use super::variant::Pass;
-use super::{READERS, READING};
+use super::{READ_BLOCK, READERS};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, WALKERS};
 
@@ -23,9 +23,9 @@ impl<A: Accelerator> Device<A> {
             return Ok(());
         }
         let dims = Dims {
-            grid: [(lists.count as usize * READERS).div_ceil(READING), 1, 1],
-            threads: READING,
-            shared: READING * size_of::<f32>(),
+            grid: [(lists.count as usize * READERS).div_ceil(READ_BLOCK), 1, 1],
+            threads: READ_BLOCK,
+            shared: READ_BLOCK * size_of::<f32>(),
         };
         if self.points.read_stresses() {
             self.end_exchange()?;
