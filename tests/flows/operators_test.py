@@ -100,6 +100,7 @@ class Operators(Scratch):
             self.assertTrue(pylops.utils.dottest(pylops.aslinearoperator(pressure), *pressure.shape, rtol=5e-6))
         self.assertEqual(pressure.shape[0], born.shape[0] // 2)
         self.assertEqual((gradient.dims, list(gradient["component"].values)), (("component", "x", "z"), ["vp", "vs", "rho"]))
+        self.assertNotIn("Transposed", str(gradient.attrs), "the label of a gradient is not that of any vector")
         self.assertEqual(born.to_data(data).dims[-1], "r")
         self.assertGreater(np.abs(data).max(), 0)
 

@@ -42,6 +42,12 @@ fn curves_run_over_axis_1_and_break_at_gaps() {
         "curves",
     );
     assert_eq!(down.inside(0.1, 0.25), BLUE);
+    let part = desk.pixels("graph max1=0.1 min2=0 max2=4 plotfat=10", "curves");
+    assert_eq!(
+        [0.01, 0.05].map(|x| part.inside(x, 0.75)),
+        [WHITE, BLUE],
+        "the margin is 2 % of what is shown, not of the data"
+    );
     let dashed = desk.pixels("graph min1=0 max1=1 min2=0 max2=4 plotfat=10 dash=3", "curves");
     let share = dashed.ink() / pixels.ink();
     // The dashes of type 3 cover 4 of 6 parts.

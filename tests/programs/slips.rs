@@ -77,6 +77,15 @@ fn messages_say_what_is_wrong() {
             && said.contains("sftransp plane=12 | sftransp plane=23 converts a series"),
         "{said}"
     );
+    // Shots whose axis of one source each was dropped.
+    desk.dataset("shots.rsf", "n1=2 n2=2 label2=shot", &[0.1, 0.05, 0.15, 0.05]);
+    let line = shot::line(2).replace("sou=sou.rsf", "sou=shots.rsf");
+    let told = desk.sh(&format!("{line} < wav.rsf > data.rsf")).err;
+    assert!(
+        told.contains("shots.rsf has its shots along axis 2 (n2=2, label2=shot)")
+            && told.contains("squeeze=n"),
+        "{told}"
+    );
     // A receiver that no wave has reached in the first step.
     desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.01]);
     let run = shot::shoot(&desk, 2, "dt=0.0001 jdata=100000");

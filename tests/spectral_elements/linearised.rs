@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
 use crate::blocks::Body;
-use crate::gradients::{Case, ROCKS, SOLID, WATER, body, recorded, shot, sources};
+use crate::gradients::{Case, ROCKS, SOLID, WATER, bent, body, recorded, shot, sources};
 use crate::shots::{largest, magnitude};
 
 /// A linear map, and the body on which its transpose is tested.
@@ -20,6 +20,8 @@ struct Trial {
     parameters: Parameters,
     /// Nodes of the perturbation along each axis; 0: one set of parameters per region.
     nodes: usize,
+    /// Whether receivers of pressure lie on the contact of water and rock.
+    contact: bool,
     seed: u64,
 }
 
@@ -44,9 +46,9 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
         Just(Parameters::SpeedsAndLosses),
         Just(Parameters::Constants)
     ];
-    let numbers = (0..3usize, 1..4usize, any::<u64>());
+    let numbers = (0..3usize, 1..4usize, any::<bool>(), any::<u64>());
     (flags, loss, quantity, parameters, numbers).prop_map(
-        |((solid, water, border, now), loss, quantity, parameters, (grid, jdata, seed))| {
+        |((solid, water, border, now), loss, quantity, parameters, (grid, jdata, contact, seed))| {
             let case = Case {
                 sponge: border == 1,
                 layers: border == 2,
@@ -64,6 +66,7 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
                 followed: if now { Followed::OfNow } else { Followed::Predicted },
                 parameters,
                 nodes: [0, 11, 14][grid],
+                contact,
                 seed,
             };
             (solid, trial)
@@ -120,6 +123,19 @@ fn crystal<const D: usize>(body: &mut Body<D>) {
     body.media[1].law = Law::Anisotropic(Box::new(table));
 }
 
+/// Nodes of the mesh on the contact of the regions.
+fn on_contact<const D: usize>(case: &Case) -> Vec<[f64; D]> {
+    let place = |k: usize| {
+        let node: [f64; D] = std::array::from_fn(|c| if c + 1 == D { 2.0 } else { k as f64 });
+        if case.layers {
+            node.map(|u| 100.0 * u)
+        } else {
+            bent(node)
+        }
+    };
+    (1..4).map(place).collect()
+}
+
 /// The relative difference between the dot product of perturbed records with other records, and that of the
 /// perturbation with the transpose of these.
 fn apart<const D: usize>(trial: &Trial) -> f64 {
@@ -129,7 +145,10 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
     if parameters == Parameters::Constants {
         crystal(&mut body);
     }
-    let (sources, shot) = (sources(case, body.dt, nt), shot(nt, case));
+    let (sources, mut shot) = (sources(case, body.dt, nt), shot(nt, case));
+    if trial.contact && case.quantity == Quantity::Pressure {
+        shot.receivers = on_contact(case);
+    }
     let mut setup = body.setup(&sources);
     if let Some(attenuation) = &mut setup.relaxations {
         attenuation.followed = trial.followed;
@@ -206,6 +225,24 @@ proptest! {
         let found = if plane { apart::<2>(&trial) } else { apart::<3>(&trial) };
         println!("{found:.1e} {}-D {trial:?}", if plane { 2 } else { 3 });
         prop_assert!(found <= 1e-5, "{found:e} {trial:?}");
+    }
+}
+
+#[test]
+fn pressure_on_a_contact_is_that_of_the_water_in_both_directions() {
+    for layers in [false, true] {
+        let trial = Trial {
+            case: Case { layers, ..WATER },
+            followed: Followed::OfNow,
+            parameters: Parameters::Speeds,
+            nodes: 0,
+            contact: true,
+            seed: 7,
+        };
+        let found = [apart::<2>(&trial), apart::<3>(&trial)];
+        println!("{found:?}");
+        // The rounding of single precision; without the adjoint sources the gradient would be zero.
+        assert!(largest(found) <= 1e-5, "{found:?} {trial:?}");
     }
 }
 

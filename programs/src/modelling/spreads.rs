@@ -41,6 +41,15 @@ impl Spreads {
             [axis(&sou, 3), axis(&rec, 3)],
             axis(&rec, 2),
         );
+        let along = axis(&sou, 2);
+        let label = along.label.as_deref().unwrap_or_default();
+        if axes[0].n == 1 && along.n > 1 && label.eq_ignore_ascii_case("shot") {
+            job.warn(&format!(
+                "{} has its shots along axis 2 (n2={}, label2={label}), which makes them sources of one shot that act \
+                together: shots lie along axis 3, which sfwindow keeps with squeeze=n",
+                names[0], along.n
+            ));
+        }
         let points = |file: Option<Input>| match file {
             Some(file) => acquisition::lines(file, ndim),
             None => Ok(vec![Vec::new()]),

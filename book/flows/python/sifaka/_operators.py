@@ -65,7 +65,8 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
             found = self.apply(vector, self.data, "y")
             values = self.fitting(found, self.model)
             if found.array.shape == self.model.array.shape and not all(axis.label for axis in self.model.axes):
-                self.named = found
+                # The label of a gradient is not that of any vector.
+                self.named = self.model.like(found.array, found.axes)
             return values
 
         def to_model(self, vector: np.ndarray) -> xarray.DataArray:

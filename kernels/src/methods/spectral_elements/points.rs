@@ -1,6 +1,7 @@
 //! Sources and receivers at arbitrary positions within an element.
 
 use super::assembly::Homes;
+use super::recording::on_its_side;
 use super::{Setup, Source, Strength};
 use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
 use crate::mesh::step::Law;
@@ -37,17 +38,19 @@ pub(super) struct Placed<const C: usize> {
     pub(super) history: Vec<f32>,
 }
 
-/// Sorts the sources that lie in `count` blocks into a list per block, with weights by `weigh`.
+/// Sorts the sources that lie in `count` blocks into a list per block: each acts with equal shares in the elements
+/// that `elements` returns for the one that was found, with weights by `weigh`.
 fn sort<const D: usize, const C: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
     (homes, count): (&Homes, usize),
+    elements: impl Fn(Found<D>, &Source<D>) -> Vec<Found<D>>,
     weigh: impl Fn(usize, &Found<D>, &Source<D>) -> Result<Vec<[f64; C]>, Error>,
 ) -> Result<Vec<Vec<Placed<C>>>, Error> {
     let mut placed = vec![Vec::new(); count];
     for (k, source) in setup.sources.iter().enumerate() {
         let found = locator.locate(&format!("source {}", k + 1), source.at)?;
-        let shares = shares(setup, locator, found, source);
+        let shares = elements(found, source);
         let part = 1.0 / shares.len() as f64;
         for found in shares {
             let Some((block, lane)) = homes.find(found.element) else {
@@ -103,7 +106,8 @@ impl<const D: usize> Placed<D> {
         locator: &Locator<D>,
         homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        sort(setup, locator, homes, |_, found, source| {
+        let elements = |found, source: &_| shares(setup, locator, found, source);
+        sort(setup, locator, homes, elements, |_, found, source| {
             Ok(weights(setup, found, &source.strength))
         })
     }
@@ -111,7 +115,8 @@ impl<const D: usize> Placed<D> {
 
 impl Placed<1> {
     /// The adjoint sources of pressure receivers in fluids, with the weights of the second derivative of the
-    /// potential in a record. Receivers in solids, which record no pressure, are left out.
+    /// potential in a record. On a contact they act in the fluid, where its pressure is recorded. Receivers in solids,
+    /// which record no pressure, are left out.
     ///
     /// # Errors
     /// Returns an error for a receiver outside the mesh.
@@ -120,7 +125,15 @@ impl Placed<1> {
         locator: &Locator<D>,
         homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        sort(setup, locator, homes, |_, found, _| {
+        let elements = |found, source: &Source<D>| {
+            vec![on_its_side(
+                setup,
+                locator,
+                (Quantity::Pressure, source.at),
+                found,
+            )]
+        };
+        sort(setup, locator, homes, elements, |_, found, _| {
             let all = polynomials(setup.basis, found.local).into_iter();
             Ok(all.map(|(h, _)| [h]).collect())
         })
@@ -136,7 +149,8 @@ impl Placed<1> {
         table: &Tabulated<D>,
         homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        sort(setup, locator, homes, |k, found, source| {
+        let elements = |found, source: &_| shares(setup, locator, found, source);
+        sort(setup, locator, homes, elements, |k, found, source| {
             let place = format!(
                 "source {} at {} lies in element {}, a fluid",
                 k + 1,

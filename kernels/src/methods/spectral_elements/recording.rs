@@ -195,7 +195,7 @@ pub(super) fn receivers<const D: usize>(
 
 /// The element in which a quantity is recorded at a position: on a contact of fluid and solid, pressure is recorded
 /// in the fluid, strain and rotation in the solid, and everything else in the element that was found.
-fn on_its_side<const D: usize>(
+pub(super) fn on_its_side<const D: usize>(
     setup: &Setup<D>,
     locator: &Locator<'_, D>,
     (quantity, at): (Quantity, [f64; D]),

@@ -41,7 +41,7 @@ const OWN: [Param; 16] = [
         .doc("y: the horizontal axis increases to the left"),
     Param::bool("pad")
         .default("y")
-        .doc("leave 2 % of the axes free on all sides, unless min1= ... are given"),
+        .doc("leave 2 % of what is shown free on all sides, unless min1= ... are given"),
     Param::float("pclip")
         .default("100")
         .range("0 to 100", Some(0.0), Some(100.0))
@@ -198,14 +198,16 @@ fn ends(values: &[f64], pclip: f32) -> (f64, f64) {
     )
 }
 
+/// The margin on each side as a fraction of the axis.
+const MARGIN: f64 = 0.02;
+
 /// Extends the ends by a margin; an axis of length zero is always extended.
-fn padded((low, high): (f64, f64), pad: bool) -> (f64, f64) {
+fn padded((low, high): (f64, f64), margin: f64) -> (f64, f64) {
     if low == high {
         let half = if low == 0.0 { 1.0 } else { 0.04 * low.abs() };
         return (low - half, high + half);
     }
-    let room = if pad { 0.02 * (high - low) } else { 0.0 };
-    (low - room, high + room)
+    (low - margin, high + margin)
 }
 
 /// Labels of axis 2 that are coordinates of traces, not names of their values.
@@ -242,12 +244,17 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
     } else {
         100.0
     };
-    let one = padded(ends(&all(|point| point.0), first), pad);
-    let two = padded(ends(&all(|point| point.1), pclip), pad);
-    let (one, two) = (
-        standard::window(job, 1, one.0, one.1)?,
-        standard::window(job, 2, two.0, two.1)?,
-    );
+    // The margin is a fraction of what is shown, which min1= and so on can make much smaller than the data.
+    let window = |number: usize, (low, high): (f64, f64)| {
+        let shown = match low < high {
+            true => standard::window(job, number, low, high)?,
+            false => (low, high),
+        };
+        let (low, high) = padded((low, high), if pad { MARGIN * (shown.1 - shown.0) } else { 0.0 });
+        standard::window(job, number, low, high)
+    };
+    let one = window(1, ends(&all(|point| point.0), first))?;
+    let two = window(2, ends(&all(|point| point.1), pclip))?;
     // Values lie along the second axis of the picture, so its label and unit are label= and unit= of the header, or
     // without label= label2= and unit2=, as flows of Madagascar set them, unless label2= is the coordinate of the traces.
     let text = |key: &str| input.header().text(key).filter(|text| !text.is_empty());
@@ -391,8 +398,8 @@ mod tests {
         values.push(1e9);
         let (_, high) = ends(&values, 99.0);
         assert!(high < 2100.0, "one far value does not stretch the axis: {high}");
-        assert_eq!(padded((0.0, 100.0), true), (-2.0, 102.0));
-        assert_eq!(padded((5.0, 5.0), true), (4.8, 5.2));
-        assert_eq!(padded((0.0, 0.0), false), (-1.0, 1.0));
+        assert_eq!(padded((0.0, 100.0), 2.0), (-2.0, 102.0));
+        assert_eq!(padded((5.0, 5.0), 2.0), (4.8, 5.2));
+        assert_eq!(padded((0.0, 0.0), 0.0), (-1.0, 1.0));
     }
 }

@@ -1,5 +1,6 @@
 //! Warnings, before a run, about settings that the user may not have intended.
 
+use super::Run;
 use super::spreads::place;
 use crate::earth::SOURCES;
 use crate::idle;
@@ -7,7 +8,7 @@ use crate::meshing::RawMesh;
 use crate::modelling::units;
 use kernels::grid::points::Point;
 use kernels::mesh::{Locator, Mesh};
-use kernels::methods::spectral_elements::Pml;
+use kernels::methods::spectral_elements::{Pml, Quantity};
 use rsf_io::Job;
 use std::collections::HashSet;
 
@@ -164,6 +165,33 @@ pub fn beside_sources<const D: usize>(
             wrong by 5 to 40 %, with any degree; with smaller elements around the source, correct records \
             are possible closer to it",
             whose.are(beside.len()),
+            number_of(*first, shots.len())
+        ));
+    }
+}
+
+/// Warns of receivers of pressure in solids, where it is zero; on a contact they record that of the fluid.
+pub fn in_rock<const D: usize>(job: &Job, run: &Run<D>, shots: &[[Vec<[f64; D]>; 2]]) {
+    if run.shot.quantity != Quantity::Pressure {
+        return;
+    }
+    let (locator, setup) = (Locator::new(&run.mesh), run.setup());
+    let is_dry = |x: [f64; D]| {
+        locator
+            .sharing(x)
+            .iter()
+            .all(|found| !setup.is_fluid(found.element))
+    };
+    let mut dry = Vec::new();
+    for (shot, [_, receivers]) in shots.iter().enumerate() {
+        let numbers = (0..receivers.len()).filter(|number| is_dry(receivers[*number]));
+        dry.extend(numbers.map(|number| (shot, number)));
+    }
+    if let Some(first) = dry.first() {
+        job.warn(&format!(
+            "{} in solids (the first is {}), where pressure is zero: move such receivers into the fluid, for example a \
+            tenth of an element above the sea floor",
+            Whose::Receivers.are(dry.len()),
             number_of(*first, shots.len())
         ));
     }

@@ -97,7 +97,8 @@ strain keep the axes of the mesh.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is \
 the time at which the run begins. Pressure has one component and is zero in solids; on their contact with a fluid it is \
-that of the fluid. Strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
+that of the fluid. Beside a contact that is not flat a receiver may lie on either side: put hydrophones a tenth of an \
+element above the sea floor, and geophones as far below it. Strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
 extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about y). In an element that holds a source, records \
 are wrong by 5 to 40 %, with any degree, because its polynomials cannot represent the field of a point source. \
 displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \

@@ -65,6 +65,7 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         advice::beside_sources(job, &run.mesh, (places, whose));
         advice::in_layers(job, run.pml.as_ref(), (places, whose));
     }
+    advice::in_rock(job, run, &shots);
     let resolved = quality::resolved(&run.mesh, &run.setup().slowest(), run.basis.degree());
     if let Some((slow, frequency)) =
         resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)

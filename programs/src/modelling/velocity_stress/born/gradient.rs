@@ -17,6 +17,7 @@ use kernels::misfit::{Misfit, Observed};
 pub use params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
 use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job, Output, format_g};
+use std::panic::resume_unwind;
 
 /// Runs `sfvsgrad2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -209,50 +210,85 @@ impl Compared {
         records: &Records,
         (series, every): (&[Vec<f32>], usize),
     ) -> anyhow::Result<Rest<'a>> {
+        let values = station.born.values();
+        let read = move || Self::observed((numbers, values), records);
+        std::thread::scope(|scope| {
+            // A GPU runs the waves forward while the data are read, which are needed only at their end.
+            let mut given: Option<Reading<'_>> = Some(match station.on_gpu() {
+                true => {
+                    let reading = scope.spawn(read);
+                    Box::new(move || reading.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                }
+                false => {
+                    let given = read()?;
+                    Box::new(move || Ok(given))
+                }
+            });
+            let (mut sums, mut judged, mut failed) = (Vec::new(), Vec::new(), None);
+            let mut residuals = |modelled: Vec<Vec<f32>>| {
+                let compared = match given.take().map(|given| given()) {
+                    Some(Ok((compared, found))) => {
+                        sums = found;
+                        compared
+                    }
+                    other => {
+                        failed = other.and_then(Result::err);
+                        return Err(kernels::Error::setup("the data could not be read"));
+                    }
+                };
+                let sampling = &station.sampling;
+                let judge = |(modelled, observed): (Vec<f32>, &Observed<f32>)| {
+                    let judged = self.judge(&sampling.data(modelled), observed, (series, every))?;
+                    Ok(Judged {
+                        residual: sampling.records(judged.residual),
+                        ..judged
+                    })
+                };
+                let all = station
+                    .cpu
+                    .install(|| modelled.into_par_iter().zip(&compared).map(judge).collect());
+                let all: Vec<Result<Judged, kernels::Error>> = all;
+                let mut residuals = Vec::new();
+                for one in all {
+                    let one = one?;
+                    residuals.push(one.residual);
+                    judged.push((one.misfit, one.sources));
+                }
+                Ok(residuals)
+            };
+            let gradients = station
+                .born
+                .gradients_among(ranks, &mut residuals, station.schedule()?);
+            let gradients = match failed {
+                Some(error) => return Err(error),
+                None => gradients?,
+            };
+            let rest: Rest<'a> = Box::new(move || {
+                let all = gradients.by_parameters().into_iter().zip(judged).zip(sums);
+                let results = all.map(|((values, (misfit, own)), sums)| ShotResult {
+                    values,
+                    own,
+                    words: [vec![misfit.to_bits()], sums].concat(),
+                });
+                results.collect()
+            });
+            Ok(rest)
+        })
+    }
+
+    /// The data of shots with which records of `values` values are compared, and for each shot the contribution of
+    /// its data and their checksums.
+    fn observed((numbers, values): (&[usize], usize), records: &Records) -> anyhow::Result<Given> {
         let (mut compared, mut sums) = (Vec::new(), Vec::new());
         for &number in numbers {
             let (given, of_shot) = records.shot(number)?;
             let mut given = given.into_iter();
-            let values = station.born.values();
             let (records, weight) = (given.next().unwrap_or_default(), given.next());
             let heard = Contribution::of(&records, weight.as_deref(), values);
             compared.push(Observed::new(values, records, weight)?);
             sums.push([vec![heard.code()], of_shot].concat());
         }
-        let mut judged = Vec::new();
-        let mut residuals = |modelled: Vec<Vec<f32>>| {
-            let sampling = &station.sampling;
-            let judge = |(modelled, observed): (Vec<f32>, &Observed<f32>)| {
-                let judged = self.judge(&sampling.data(modelled), observed, (series, every))?;
-                Ok(Judged {
-                    residual: sampling.records(judged.residual),
-                    ..judged
-                })
-            };
-            let all = station
-                .cpu
-                .install(|| modelled.into_par_iter().zip(&compared).map(judge).collect());
-            let all: Vec<Result<Judged, kernels::Error>> = all;
-            let mut residuals = Vec::new();
-            for one in all {
-                let one = one?;
-                residuals.push(one.residual);
-                judged.push((one.misfit, one.sources));
-            }
-            Ok(residuals)
-        };
-        let gradients = station
-            .born
-            .gradients_among(ranks, &mut residuals, station.schedule()?)?;
-        Ok(Box::new(move || {
-            let all = gradients.by_parameters().into_iter().zip(judged).zip(sums);
-            let results = all.map(|((values, (misfit, own)), sums)| ShotResult {
-                values,
-                own,
-                words: [vec![misfit.to_bits()], sums].concat(),
-            });
-            results.collect()
-        }))
+        Ok((compared, sums))
     }
 
     /// The misfit of the records of a shot.
@@ -280,6 +316,12 @@ impl Compared {
         })
     }
 }
+
+/// The data of shots, and for each shot numbers for its result.
+type Given = (Vec<Observed<f32>>, Vec<Vec<u64>>);
+
+/// Waits for the data of shots.
+type Reading<'a> = Box<dyn FnOnce() -> anyhow::Result<Given> + Send + 'a>;
 
 /// The comparison of a shot's records with its data.
 struct Judged {
