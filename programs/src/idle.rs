@@ -29,7 +29,7 @@ const MECHANISMS: [(&[&str], &[&str]); 5] = [
 /// name files with mechanisms.
 ///
 /// # Errors
-/// The program does not declare src= and stf=.
+/// Returns an error if the program does not declare src= and stf=.
 pub fn of_sources(job: &Job, files: &[&str]) -> anyhow::Result<()> {
     let (src, stf) = (job.choice("src")?, job.choice("stf")?);
     let file = files.iter().find(|word| job.given(word));

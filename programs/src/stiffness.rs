@@ -37,7 +37,8 @@ const BLOCK: usize = 1 << 11;
 /// Runs the program.
 ///
 /// # Errors
-/// Parameters that are wrong, files that do not fit together, or the first cell that is not an elastic medium.
+/// Returns an error for parameters that are wrong, for files that do not fit together, and for the first cell
+/// that is not an elastic medium.
 pub fn run(job: &mut Job) -> Result<()> {
     let law = Law::chosen(
         |name| job.given(name),

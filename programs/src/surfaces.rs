@@ -20,8 +20,8 @@ impl Surface {
     /// Opens an entry of the parameter `key`: a number, or an RSF file with a map.
     ///
     /// # Errors
-    /// An empty entry, a number that is not finite, or a file that cannot be read or is not a map of finite
-    /// numbers.
+    /// Returns an error for an empty entry, a number that is not finite, or a file that cannot be read or is
+    /// not a map of finite numbers.
     pub(crate) fn open(job: &mut Job, key: &str, word: &str) -> Result<Self> {
         if let Ok(z) = word.parse::<f64>() {
             if !z.is_finite() {
@@ -76,7 +76,7 @@ impl Surface {
     /// is the parameter that makes the model 3-D.
     ///
     /// # Errors
-    /// Such a map.
+    /// Returns an error for such a map.
     pub(crate) fn refuse_rows(&self, count: &str) -> Result<()> {
         match self {
             Self::Map { name, x, y, values } if values.chunks(x.n).any(|row| *row != values[..x.n]) => bail!(
@@ -119,7 +119,7 @@ impl Surface {
     /// z at a position, interpolated linearly between the samples.
     ///
     /// # Errors
-    /// A position outside the map by more than rounding errors.
+    /// Returns an error for a position outside the map by more than rounding errors.
     pub(crate) fn at(&self, place: [f64; 2]) -> Result<f64> {
         let (name, x, y, values) = match self {
             Self::Flat(z) => return Ok(*z),

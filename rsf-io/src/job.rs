@@ -267,7 +267,7 @@ impl Job {
     /// this waits for the first byte or the end.
     ///
     /// # Errors
-    /// Standard input is an empty file, which should have held a dataset.
+    /// Returns an error if standard input is an empty file, which should have held a dataset.
     pub fn stdin_if_any(&mut self) -> Result<Option<Input>> {
         let some = self.stdin.as_mut().map(pipe::holds_data).transpose()?;
         match some {

@@ -111,7 +111,8 @@ pub fn start_with(
 /// Runs a program as [`start_with`] does, but returns the outcome, for [`end`] to report.
 ///
 /// # Errors
-/// A wrong command line, an error of `run`, or [`Error::Panic`] after a panic, whose message is printed already.
+/// Returns an error for a wrong command line, the error of `run`, or [`Error::Panic`] after a panic, whose
+/// message has already been printed.
 pub fn attempt(
     program: &'static Program,
     run: impl FnOnce(&mut Job) -> anyhow::Result<()>,

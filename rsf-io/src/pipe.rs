@@ -43,7 +43,7 @@ extern "C" fn look() {
 /// Checks that standard output can receive what the program writes; `file` is the name that the advice uses.
 ///
 /// # Errors
-/// It was closed when the process began.
+/// Returns an error if standard output was closed when the process began.
 pub fn ensure_stdout(file: &str) -> Result<()> {
     if CLOSED.load(Ordering::Relaxed) {
         return Err(Error::new(format!(

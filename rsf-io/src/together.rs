@@ -89,7 +89,7 @@ impl Job {
     /// bytes come for a moment.
     ///
     /// # Errors
-    /// Standard input is a terminal or cannot be read.
+    /// Returns an error if standard input is a terminal or cannot be read.
     pub fn stdin_for_all(&mut self) -> Result<Vec<u8>> {
         let reader = self.take_stdin()?;
         if reader.get_ref().is_terminal() {
@@ -226,7 +226,7 @@ impl Places {
     /// Closes the file.
     ///
     /// # Errors
-    /// Those of the system when it closes the file, such as a full disk.
+    /// Returns the errors of the system when it closes the file, such as a full disk.
     pub fn finish(self) -> Result<()> {
         let name = format!("data file {}", self.shared.path.display());
         crate::files::close(self.file).map_err(|e| Error::writing(&name, e))

@@ -170,7 +170,7 @@ fn headers_of_a_single_trace_are_one_trace() {
     assert_eq!(bench.open("z.rsf").read_all::<i32>().unwrap(), [3]);
     let back: Vec<i32> = bench.open("t7.rsf").read_all().unwrap();
     assert_eq!((back.len(), back[21]), (91, 7));
-    // A key more, which the header names.
+    // The header names an additional key.
     bench.run("sfsegyread tape=o.sgy tfile=t.rsf key1=deep deep=180 > q.rsf; sfheadermath < t.rsf output=deep+5 > z.rsf");
     assert_eq!(bench.open("z.rsf").read_all::<i32>().unwrap(), [5]);
     let column: Vec<i32> = (0..91).collect();

@@ -32,7 +32,7 @@ pub struct Case {
     pub nt: usize,
     /// Offset of the sources and receivers from the nodes, in cells.
     pub off: f32,
-    /// Depth of the sources in cells below the first row of the model.
+    /// Depth of the sources in cells below the top nodes of the model.
     pub depth: f32,
 }
 

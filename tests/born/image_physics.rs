@@ -284,7 +284,7 @@ fn images_change_with_the_square_of_the_step() {
                 Kind::Pp | Kind::Energy => dt * dt,
             };
             let scaled = picture.image.into_iter().map(|x| scale * x);
-            // The depths are below the sources and receivers, where fields are those of point sources.
+            // Depths near the sources and receivers are left out, because the fields there are those of point sources.
             let below = scaled.enumerate().filter(|(at, _)| at % nz >= 12);
             below.map(|(_, x)| x).collect::<Vec<f64>>()
         })

@@ -48,7 +48,7 @@ fn a_hill_is_symmetric_and_air_is_silent() {
     let last = &film[film.len() - 2 * 31 * 41..];
     // At x = 0 the ground is at z = 100 m, so five samples are in the air.
     assert!(last[..5].iter().all(|x| *x == 0.0) && last[6..31].iter().any(|x| *x != 0.0));
-    // Near the top of the hill, at z = 40 m, there is rock, which moves.
+    // The top of the hill is at z = 40 m. The rock below it, at z = 80 m, moves.
     assert!(last[20 * 31 + 4].abs() > 1e-3 * top);
 }
 

@@ -34,7 +34,7 @@ def needs_packages(module):
 
 
 def clean(environment):
-    """The environment without the variables about Madagascar that a machine may have."""
+    """The environment without the variables of Madagascar, Python, SCons and Sifaka that may be set on a machine."""
     names = ("DATAPATH", "TMPDATAPATH", "PYTHONPATH", "RSFROOT", "SCONSFLAGS")
     return {k: v for k, v in environment.items() if k not in names and not k.startswith("SIFAKA_")}
 

@@ -175,7 +175,7 @@ fn the_order_in_space_is_at_least_seven_and_a_half_in_an_orthorhombic_volume() {
 #[test]
 fn the_order_in_time_is_at_least_one_point_nine() {
     let (longest, steps) = (0.8, 80);
-    // The sample after step `it` is at time (it + 1) dt, which is every 2^k-th of the finer records.
+    // The sample after step `it` is at time (it + 1) dt, so every 2^k-th sample of the finer records is taken.
     let records = [0u32, 1, 2, 3].map(|k| {
         let all = PLANE.record(4.0, longest / 2f32.powi(k as i32), steps << k);
         let per_step = all.len() / (steps << k);

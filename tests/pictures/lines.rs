@@ -302,7 +302,7 @@ fn contours_lie_at_their_values() {
             "{words}: {said}"
         );
     }
-    // From c0= on, in steps of a round number.
+    // Levels begin at c0= and increase in steps of a round number.
     close(rows("c0=-15 nc=4 allpos=n"), &[0.125, 0.375, 0.625, 0.875]);
     close(rows("c0=5 nc=4 allpos=n"), &[0.625, 0.875]);
     desk.floats("levels", "n1=2", &[-10.0, 10.0]);

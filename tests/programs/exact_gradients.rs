@@ -126,7 +126,7 @@ fn gradients_of_long_steps_are_those_of_short_ones() {
         let (short, wanted) = at(4, "tdc=y");
         let (long, found) = at(1, "tdc=y");
         let (raw, early) = at(1, "");
-        // Runs without exact time, but with so short steps that its effect is negligible.
+        // This run has no exact time, but its steps are so short that the effect of exact time is negligible.
         let (plain, _) = at(12, "");
         let offs = [&long, &raw, &plain].map(|gradient| rms_difference(gradient, &short));
         // The measured errors are 3e-4 and 1.5e-5; without exact time 4 %.
@@ -190,7 +190,8 @@ fn estimated_time_functions_are_in_true_time() {
     assert!(off < 1e-4, "{off}");
 }
 
-/// Data whose times are corrected and others, and states of the other kind, are reported.
+/// Data with exact time are reported in a run without it, and a run does not continue from a state of a run with exact
+/// time if it has none itself.
 #[test]
 fn clocks_are_told_apart() {
     let desk = model(2);

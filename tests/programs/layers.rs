@@ -354,7 +354,7 @@ fn down_sampled_layers_keep_arrivals() {
             waves.scheme()
         );
         ran(&desk, &upscale);
-        // The middle column, repeated over the width of the sheet.
+        // The middle column is repeated over the width of the sheet.
         let wide = |planes: Vec<f32>| -> Vec<f32> {
             let columns: Vec<&[f32]> = planes.chunks(N[0]).collect();
             let middle = columns.chunks(41).map(|plane| plane[20]);

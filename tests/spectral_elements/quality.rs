@@ -40,8 +40,8 @@ fn quality_is_constant_in_the_band_and_moduli_hold_at_the_reference() {
     }
 }
 
-/// One mechanism per point in place of all has the same attenuation for every degree: the records differ by a small
-/// part of the effect of attenuation.
+/// One mechanism at each point causes the same attenuation as all mechanisms at each point: the records differ by a
+/// small part of the effect of attenuation.
 fn coarse_is_fine<const D: usize>(counts: [usize; D], degree: usize) -> f64 {
     let recipe = Recipe::<D> {
         rocks: [Rock::Isotropic; 2],

@@ -45,8 +45,8 @@ impl Desk {
         }
     }
 
-    /// The same files in memory, if the system has a folder there with room: a run that saves many states waits for the
-    /// disk most of its time, and files in either place survive a killed process.
+    /// Copies the files to a folder in memory, if the system has one with enough room, because a run that saves many
+    /// states mostly waits for the disk. Files in either place survive a killed process.
     pub fn in_memory(self) -> Self {
         let Some(dir) = roomy("/dev/shm").and_then(|folder| tempfile::tempdir_in(folder).ok()) else {
             return self;

@@ -57,7 +57,7 @@ values!(f32, f64);
 /// The largest magnitude among numbers, which may be zero.
 ///
 /// # Panics
-/// When there is no number, or one of them is not finite: no test may continue with it.
+/// Panics if there is no number or one of them is not finite, because no test may continue with it.
 #[track_caller]
 pub fn largest<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
     let values = spoiled(values, &[Spoil::Nan, Spoil::Empty]);
@@ -81,7 +81,7 @@ pub fn largest<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
 /// The largest magnitude among numbers of which at least one is not zero: the scale of relative errors.
 ///
 /// # Panics
-/// As [`largest`], and when all numbers are zero.
+/// Panics as [`largest`] does, and if all numbers are zero.
 #[track_caller]
 pub fn magnitude<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
     let values = spoiled(values, &[Spoil::Zero]);
@@ -93,7 +93,7 @@ pub fn magnitude<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
 /// The largest difference between numbers and their expected values.
 ///
 /// # Panics
-/// When their counts differ, there are none, or one of them is not finite.
+/// Panics if their counts differ, there are none, or one of them is not finite.
 #[track_caller]
 pub fn largest_difference<A: Value, B: Value>(
     found: impl IntoIterator<Item = A>,
@@ -112,7 +112,7 @@ pub fn largest_difference<A: Value, B: Value>(
 /// The largest difference, divided by the largest magnitude of the expected values.
 ///
 /// # Panics
-/// As [`largest_difference`], and when all expected values are zero.
+/// Panics as [`largest_difference`] does, and if all expected values are zero.
 #[track_caller]
 pub fn relative_difference<A: Value, B: Value>(
     found: impl IntoIterator<Item = A>,
@@ -125,7 +125,7 @@ pub fn relative_difference<A: Value, B: Value>(
 /// Records that a test measures in its own way: finite numbers of which at least one is not zero.
 ///
 /// # Panics
-/// When they are not.
+/// Panics if they are not.
 #[track_caller]
 pub fn records<V: Value>(values: impl IntoIterator<Item = V>) -> Vec<f64> {
     measured(spoiled(values, &[Spoil::Nan, Spoil::Zero, Spoil::Empty]))
@@ -134,7 +134,7 @@ pub fn records<V: Value>(values: impl IntoIterator<Item = V>) -> Vec<f64> {
 /// As [`records`], with a check of their number.
 ///
 /// # Panics
-/// As [`records`], and when there are more or fewer.
+/// Panics as [`records`] does, and if there are more or fewer.
 #[track_caller]
 pub fn records_of<V: Value>(count: usize, values: impl IntoIterator<Item = V>) -> Vec<f64> {
     let values = spoiled(values, &[Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short]);
@@ -158,7 +158,7 @@ fn measured(values: Vec<f64>) -> Vec<f64> {
 /// Records and their expected values.
 ///
 /// # Panics
-/// As [`records`], and when their counts differ.
+/// Panics as [`records`] does, and if their counts differ.
 #[track_caller]
 fn beside<A: Value, B: Value>(
     found: impl IntoIterator<Item = A>,
@@ -171,7 +171,7 @@ fn beside<A: Value, B: Value>(
 /// The root of the summed squares of differences, divided by that of the expected values.
 ///
 /// # Panics
-/// As [`records`], and when their counts differ.
+/// Panics as [`records`] does, and if their counts differ.
 #[track_caller]
 pub fn rms_difference<A: Value, B: Value>(
     found: impl IntoIterator<Item = A>,
@@ -190,7 +190,7 @@ pub fn rms_difference<A: Value, B: Value>(
 /// The correlation of two traces without a shift, and their ratio in size.
 ///
 /// # Panics
-/// As [`rms_difference`].
+/// Panics as [`rms_difference`] does.
 #[track_caller]
 pub fn correlation(found: &[f64], wanted: &[f64]) -> [f64; 2] {
     let [a, b] = beside(found, wanted);
@@ -202,7 +202,7 @@ pub fn correlation(found: &[f64], wanted: &[f64]) -> [f64; 2] {
 /// The delay of a trace relative to the expected one in samples, at most `reach`, for which they correlate best.
 ///
 /// # Panics
-/// As [`rms_difference`].
+/// Panics as [`rms_difference`] does.
 #[track_caller]
 pub fn lag(found: &[f64], wanted: &[f64], reach: i64) -> f64 {
     let [found, wanted] = beside(found, wanted);
@@ -217,7 +217,7 @@ pub fn lag(found: &[f64], wanted: &[f64], reach: i64) -> f64 {
 /// The sample, among these, at which a trace correlates best with a wavelet, regardless of its sign.
 ///
 /// # Panics
-/// As [`records`], and when the best is the first or the last sample.
+/// Panics as [`records`] does, and if the best is the first or the last sample.
 #[track_caller]
 pub fn pick(trace: &[f64], wavelet: &[f64], samples: std::ops::RangeInclusive<usize>) -> f64 {
     let trace = records(trace);

@@ -1,13 +1,13 @@
 //! A free surface on top of the model: which stresses vanish above it.
 
-/// Condition on top of the model. A free surface lies at padded index `nb`, the first row of the model: stresses that
-/// vanish are zero above that row.
+/// Condition on top of the model. A free surface lies at padded z index `nb`, the top nodes of the model: stresses
+/// that vanish are zero above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
     /// No free surface: the absorbing frame (or the rigid boundary) also covers the top.
     None,
-    /// All stresses are zero above the first model row, as in the original CPU programs; the one-way condition is off
-    /// on top.
+    /// All stresses are zero above the top nodes of the model, as in the original CPU programs; the one-way condition is
+    /// not applied at the top.
     Vacuum,
     /// Only the stresses with a `z` index vanish there, as in the original CUDA program.
     Traction,

@@ -48,8 +48,8 @@ impl Grid {
     /// Checks the grid.
     ///
     /// # Errors
-    /// A spacing is not a positive finite number, an origin is not finite, an axis is empty, or there are 2^40 cells
-    /// or more.
+    /// Returns an error if a spacing is not a positive finite number, an origin is not finite, an axis is empty, or
+    /// there are 2^40 cells or more.
     pub fn check(&self) -> Result<(), Error> {
         for a in 0..self.ndim {
             if !(self.d[a] > 0.0 && self.d[a].is_finite() && self.o[a].is_finite()) {

@@ -20,7 +20,7 @@ impl Snapshots {
     /// Checks the window.
     ///
     /// # Errors
-    /// `every` is 0, or the window is empty or extends beyond the padded grid.
+    /// Returns an error if `every` is 0, or the window is empty or extends beyond the padded grid.
     pub fn check(&self, padded: &Padded) -> Result<(), Error> {
         if self.every == 0 {
             return Err(Error::setup(
@@ -51,7 +51,7 @@ pub struct Place {
 /// Locates a point on the padded grid: `q = (p - o)/d` in double precision, cell `trunc(q)`, remainder in float32.
 ///
 /// # Errors
-/// The point lies outside the padded grid; the message names it by `what` and `number`.
+/// Returns an error if the point lies outside the padded grid; the message names it by `what` and `number`.
 pub fn place(padded: &Padded, point: Point, what: &str, number: usize) -> Result<[Place; 3], Error> {
     let mut places = [Place { cell: 0, beyond: 0.0 }; 3];
     for a in 0..padded.ndim() {

@@ -22,14 +22,14 @@ pub trait Destination {
     /// arbitrary.
     ///
     /// # Errors
-    /// There is not enough memory, or an earlier block could not be stored or sent.
+    /// Returns an error if there is not enough memory, or an earlier block could not be stored or sent.
     fn block(&mut self, lines: usize) -> Result<&mut [f32], Error>;
 
     /// Takes over the block that [`Destination::block`] returned last, which is now filled. Its first line is number
     /// `first_line` of the model (`x + nx*y`).
     ///
     /// # Errors
-    /// The block cannot be stored or sent.
+    /// Returns an error if the block cannot be stored or sent.
     fn commit(&mut self, first_line: usize, lines: usize) -> Result<(), Error>;
 }
 

@@ -90,7 +90,7 @@ pub fn lost(c: &Voigt, ndim: usize, kind: Coefficients) -> Option<Lost> {
 /// The orthorhombic part of `c`, if the other coefficients that matter in `ndim` dimensions may be neglected.
 ///
 /// # Errors
-/// [`Lost`] if a coefficient that is not held reaches [`LOSS_ALLOWED`] of the largest.
+/// Returns [`Lost`] if a coefficient that is not held reaches [`LOSS_ALLOWED`] of the largest.
 pub fn fitted(c: &Voigt, ndim: usize) -> Result<Stiffness, Lost> {
     match lost(c, ndim, Coefficients::Orthorhombic) {
         Some(loss) if loss.share >= LOSS_ALLOWED => Err(loss),

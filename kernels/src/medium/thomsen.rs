@@ -101,7 +101,7 @@ impl Stiffness {
     /// delta = ((c13 + c44)^2 - (c33 - c44)^2) / 2 c33 (c33 - c44); vp and vs along z.
     ///
     /// # Errors
-    /// [`Unreal::Radicand`] for a delta without a real c13.
+    /// Returns [`Unreal::Radicand`] for a delta without a real c13.
     pub fn vti(speeds: Speeds, t: Thomsen) -> Result<Self, Unreal> {
         let (c33, c55) = (speeds.p(), speeds.s());
         let c11 = c33 * (1.0 + 2.0 * t.epsilon);
@@ -124,7 +124,7 @@ impl Stiffness {
     /// delta, gamma refer to the axis, as in the HTI examples of Weiss & Shragge (2013).
     ///
     /// # Errors
-    /// As [`Stiffness::vti`].
+    /// Returns the errors of [`Stiffness::vti`].
     pub fn hti_permuted(speeds: Speeds, t: Thomsen) -> Result<Self, Unreal> {
         let v = Self::vti(speeds, t)?;
         Ok(Self::from_planes([
@@ -138,7 +138,7 @@ impl Stiffness {
     /// The shear-wave splitting parameter g = (c44 - c55) / 2 c55 gives gamma(V) = -g / (1 + 2 g).
     ///
     /// # Errors
-    /// [`Unreal::Radicand`] for a delta(V) without a real c13, or [`Unreal::Gamma`] for gamma(V) <= -0.5.
+    /// Returns [`Unreal::Radicand`] for a delta(V) without a real c13, or [`Unreal::Gamma`] for gamma(V) <= -0.5.
     pub fn hti_tsvankin(speeds: Speeds, t: Thomsen) -> Result<Self, Unreal> {
         let (c33, c55) = (speeds.p(), speeds.s());
         let c11 = c33 * (1.0 + 2.0 * t.epsilon);
@@ -162,7 +162,7 @@ impl Stiffness {
     /// + 2 gam1), c44 = c66 / (1 + 2 gam2); c13, c23 and c12 from del2, del1 and del3.
     ///
     /// # Errors
-    /// [`Unreal::Radicand`] for a delta without a real coefficient, or [`Unreal::Gamma`] for gam2 <= -0.5.
+    /// Returns [`Unreal::Radicand`] for a delta without a real coefficient, or [`Unreal::Gamma`] for gam2 <= -0.5.
     pub fn orthorhombic(speeds: Speeds, t: Tsvankin) -> Result<Self, Unreal> {
         let (c33, c55) = (speeds.p(), speeds.s());
         let c11 = c33 * (1.0 + 2.0 * t.eps2);

@@ -97,7 +97,7 @@ impl Table {
 /// Index of a coefficient in memory order, whatever else a model holds.
 ///
 /// # Panics
-/// If a model of this dimension has no such coefficient; in a constant this is a compile-time error.
+/// Panics if a model of this dimension has no such coefficient; in a constant this is a compile-time error.
 pub const fn slot(ndim: usize, (i, j): Pair) -> usize {
     let pairs = if ndim == 3 { ALL_3D.pairs } else { ALL_2D.pairs };
     let mut k = 0;

@@ -21,7 +21,7 @@ impl Basis {
     /// The basis of a given degree.
     ///
     /// # Errors
-    /// The degree is outside [`DEGREES`].
+    /// Returns an error if the degree is outside [`DEGREES`].
     pub fn new(degree: usize) -> Result<Self, Fault> {
         if !DEGREES.contains(&degree) {
             return Err(Fault::Degree(degree));

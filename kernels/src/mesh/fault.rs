@@ -69,7 +69,7 @@ pub enum Fault {
         reason: &'static str,
     },
     #[error(
-        "the mesh would have {elements} elements, but at most {most} can be counted; use fewer and larger elements of a higher degree, which resolve as much"
+        "the mesh would have {elements} elements, but at most {most} can be counted; use fewer and larger elements of a higher degree, which have the same resolution"
     )]
     TooMany { elements: u128, most: u64 },
     #[error(
@@ -205,7 +205,7 @@ mod tests {
             place.to_string(),
             "(x, y, z) = (493211.12, 4172233.99, -1234.568)"
         );
-        // West and south of the origin of a national grid, too.
+        // Positions west and south of the origin of a national grid are printed in the same way.
         let place = Place::from([-493_211.123_456, -1_172_233.987_650, 0.0]);
         assert_eq!(place.to_string(), "(x, y, z) = (-493211.12, -1172233.99, 0)");
     }

@@ -97,7 +97,7 @@ impl<const D: usize> Mesh<D> {
     /// Checks a mesh.
     ///
     /// # Errors
-    /// The first fault found; see [`Fault`].
+    /// Returns the first fault found; see [`Fault`].
     pub fn new(parts: Parts<D>) -> Result<Self, Fault> {
         let order =
             Order::with_nodes::<D>(parts.per_element).ok_or(Fault::NodesOfElement(parts.per_element))?;
@@ -215,7 +215,7 @@ impl<const D: usize> Mesh<D> {
     /// with a solid if there are solids.
     ///
     /// # Errors
-    /// The first fault found.
+    /// Returns the first fault found.
     pub fn check_materials(&self, materials: &[Material]) -> Result<(), Fault> {
         checks::materials(self, materials)
     }

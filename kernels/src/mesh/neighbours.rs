@@ -26,7 +26,7 @@ impl Neighbours {
     /// Finds the faces that meet: those with the same corners, in any order.
     ///
     /// # Errors
-    /// A face belongs to three elements.
+    /// Returns an error if a face belongs to three elements.
     pub(super) fn find<const D: usize>(mesh: &Mesh<D>) -> Result<Self, Fault> {
         let slots = mesh.len() * faces::<D>();
         let side = |slot: u32| Side {

@@ -33,7 +33,7 @@ impl Numbering {
     /// Numbers the points of a basis in all elements.
     ///
     /// # Errors
-    /// The mesh has more points than 32 bits can number.
+    /// Returns an error if the mesh has more points than 32 bits can number.
     pub fn new<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Result<Self, Fault> {
         let n = basis.len();
         let inside = n - 2;

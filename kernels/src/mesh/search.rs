@@ -177,7 +177,8 @@ impl<'a, const D: usize> Locator<'a, D> {
     /// As [`Self::find`], but with an error for a position outside the mesh.
     ///
     /// # Errors
-    /// No element contains the position; the message calls it `what` and names the nearest point of the mesh.
+    /// Returns an error if no element contains the position; the message calls it `what` and names the nearest point of
+    /// the mesh.
     pub fn locate(&self, what: &str, x: [f64; D]) -> Result<Found<D>, Fault> {
         if let Some(found) = self.find(x) {
             return Ok(found);

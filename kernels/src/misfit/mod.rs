@@ -42,7 +42,8 @@ impl<T: Real> Observed<T> {
     /// and modelled records are multiplied before they are compared.
     ///
     /// # Errors
-    /// There are no traces, the number of values is not a multiple of their number, or the number of weights differs.
+    /// Returns an error if there are no traces, the number of values is not a multiple of their number, or the number
+    /// of weights differs.
     pub fn new(traces: usize, values: Vec<T>, weight: Option<Vec<T>>) -> Result<Self, Error> {
         let whole = traces > 0 && values.len().is_multiple_of(traces);
         if !whole || weight.as_ref().is_some_and(|weight| weight.len() != values.len()) {
@@ -150,7 +151,7 @@ impl Misfit {
     /// applied, and that filter. The derivative includes the dependence of the filter on the records.
     ///
     /// # Errors
-    /// Those of [`Wiener::new`].
+    /// Returns the errors of [`Wiener::new`].
     pub fn of_filtered<N: Real, T: Real>(
         self,
         made: &[N],

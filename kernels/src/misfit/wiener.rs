@@ -30,7 +30,7 @@ impl Wiener {
     /// The filter from modelled records, `[sample][trace]`, to observed ones; `damping` is relative to the mean power.
     ///
     /// # Errors
-    /// The weighted modelled records are zero or not finite.
+    /// Returns an error if the weighted modelled records are zero or not finite.
     pub fn new<N: Real, T: Real>(made: &[N], observed: &Observed<T>, damping: f64) -> Result<Self, Error> {
         let fourier = Fourier::new(observed.samples());
         let mut filter = vec![Number::new(0.0, 0.0); fourier.frequencies()];

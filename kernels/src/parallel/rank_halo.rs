@@ -28,7 +28,7 @@ pub enum Overlap {
 /// Collective: all ranks must call this.
 ///
 /// # Errors
-/// A subdomain has a neighbour that no rank has.
+/// Returns an error if a subdomain has a neighbour that no rank has.
 pub fn outer_ends<S: Linked>(subdomains: &[S], ranks: &dyn Communicator) -> Result<Vec<(End, Peer)>, Error> {
     let mine: Vec<u64> = subdomains.iter().map(|s| s.number() as u64).collect();
     let all = ranks.all_gather(bytemuck::cast_slice(&mine))?;

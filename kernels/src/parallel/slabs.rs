@@ -11,7 +11,7 @@ pub struct Cutting {
     /// Smallest number of planes of a slab, and smallest number of planes of an edge, which is computed before halos
     /// are exchanged.
     pub least: usize,
-    /// Planes at either end of the grid that must be updated together.
+    /// Number of planes at either end of the grid that must be updated together.
     pub face: usize,
     /// Ratio of the cost of a plane of the frame to that of a plane of the model.
     pub frame_cost: f64,
@@ -37,7 +37,7 @@ impl Cutting {
     /// Divides `planes` planes into `slabs` slabs of nearly equal thickness (the first ones get one more).
     ///
     /// # Errors
-    /// There are too few planes, or no slabs.
+    /// Returns an error if there are too few planes, or no slabs.
     pub fn partition(&self, planes: usize, slabs: usize) -> Result<Vec<Slab>, Error> {
         self.fits(planes, slabs)?;
         let (thin, rest) = (planes / slabs, planes % slabs);
@@ -50,7 +50,7 @@ impl Cutting {
     /// frame.
     ///
     /// # Errors
-    /// There are too few planes, or no speeds.
+    /// Returns an error if there are too few planes, or no speeds.
     pub fn balance(&self, planes: usize, frame: usize, speeds: &[f64]) -> Result<Vec<Slab>, Error> {
         self.fits(planes, speeds.len())?;
         let inside = frame.min(planes)..planes.saturating_sub(frame);
@@ -99,7 +99,7 @@ impl Cutting {
     /// Divides `planes` planes into slabs of the given thicknesses.
     ///
     /// # Errors
-    /// The thicknesses do not add up to `planes`, or a slab is too thin.
+    /// Returns an error if the thicknesses do not add up to `planes`, or a slab is too thin.
     pub fn cut(&self, planes: usize, sizes: &[usize]) -> Result<Vec<Slab>, Error> {
         let least = self.least;
         if sizes.iter().sum::<usize>() != planes || (sizes.len() > 1 && sizes.iter().any(|&s| s < least)) {

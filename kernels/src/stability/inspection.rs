@@ -137,10 +137,10 @@ impl Inspection {
     /// from the model's first (`x + nx*y`).
     ///
     /// # Errors
-    /// The error of `load`.
+    /// Returns the error of `load`.
     ///
     /// # Panics
-    /// If `values` does not hold whole lines of all arrays.
+    /// Panics if `values` does not hold whole lines of all arrays.
     pub fn block<E: Send>(
         &mut self,
         cpu: &Cpu,
@@ -229,7 +229,7 @@ impl Inspection {
     /// Ends the inspection and returns the findings.
     ///
     /// # Errors
-    /// The first cell (in file order) that is not a stable elastic medium.
+    /// Returns an error for the first cell (in file order) that is not a stable elastic medium.
     pub fn finish(self) -> Result<Findings, BadCell> {
         Ok(Findings {
             extremes: self.scan.finish()?,

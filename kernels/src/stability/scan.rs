@@ -143,7 +143,7 @@ impl Scan {
     /// arrays in 2-D, nine or 21 in 3-D), each of the length of `rho`, which need not be that of grid rows.
     ///
     /// # Panics
-    /// If the number of arrays is different or their lengths disagree.
+    /// Panics if the number of arrays is different or their lengths disagree.
     pub fn rows(&mut self, c: &[&[f32]], rho: &[f32], first_cell: usize) {
         let plane = |i: usize| if i < c.len() { c[i] } else { rho };
         let kind = Coefficients::of_count(self.ndim, c.len());
@@ -318,8 +318,8 @@ impl Scan {
     /// Ends the pass and returns the extremes over all of its cells.
     ///
     /// # Errors
-    /// The first cell (in file order) with a value that is not finite, without a positive density, or with an
-    /// indefinite stiffness.
+    /// Returns an error for the first cell (in file order) with a value that is not finite, without a positive density,
+    /// or with an indefinite stiffness.
     pub fn finish(self) -> Result<Extremes, BadCell> {
         if let Some(bad) = self.bad {
             return Err(bad);

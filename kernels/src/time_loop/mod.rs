@@ -66,7 +66,7 @@ pub trait Stepper {
     /// stages of each step in that direction.
     ///
     /// # Errors
-    /// The method cannot run backward in time, as it loses energy (absorbing frames, attenuation).
+    /// Returns an error if the method cannot run backward in time, as it loses energy (absorbing frames, attenuation).
     fn turn(&mut self, direction: Direction) -> Result<(), Error> {
         match direction {
             Direction::Forward => Ok(()),
@@ -198,7 +198,7 @@ impl Schedule {
     /// Makes the run continue from a state that was loaded.
     ///
     /// # Errors
-    /// The state is from the end of the run or later.
+    /// Returns an error if the state is from the end of the run or later.
     pub fn resume(&mut self, header: &StateHeader) -> Result<(), StateError> {
         let (step, steps) = (header.step, self.nt);
         if step >= steps {

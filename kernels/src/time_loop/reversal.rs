@@ -123,7 +123,7 @@ impl CheckpointSchedule {
     /// `sizes` are the bytes of a checkpoint and of a recorded step.
     ///
     /// # Errors
-    /// The memory is too small; the message says how much is needed.
+    /// Returns an error if the memory is too small; the message says how much is needed.
     pub fn choose(steps: usize, sizes: [usize; 2], memory: usize) -> Result<Self, Error> {
         Self::choose_beside(steps, sizes, [memory, 0])
     }
@@ -132,7 +132,7 @@ impl CheckpointSchedule {
     /// checkpoints.
     ///
     /// # Errors
-    /// Those of [`CheckpointSchedule::choose`].
+    /// Returns the errors of [`CheckpointSchedule::choose`].
     pub fn choose_beside(steps: usize, sizes: [usize; 2], [memory, host]: [usize; 2]) -> Result<Self, Error> {
         let store = 0;
         Self::choose_in(steps, sizes, Room { memory, host, store })
@@ -141,7 +141,7 @@ impl CheckpointSchedule {
     /// As [`CheckpointSchedule::choose`], with checkpoints in memory, on the host and in a store.
     ///
     /// # Errors
-    /// Those of [`CheckpointSchedule::choose`].
+    /// Returns the errors of [`CheckpointSchedule::choose`].
     pub fn choose_in(steps: usize, sizes: [usize; 2], room: Room) -> Result<Self, Error> {
         let [state, tape] = sizes;
         let mut best: Option<(usize, Self)> = None;

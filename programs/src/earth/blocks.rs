@@ -18,7 +18,7 @@ pub struct Block<const N: usize> {
 /// each keyword. The first line of a source and lines with other keywords are skipped.
 ///
 /// # Errors
-/// A keyword that is missing or has no number; `kind` is the kind of file in messages.
+/// Returns an error for a keyword that is missing or has no number; `kind` is the kind of file in messages.
 pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Result<Vec<Block<N>>> {
     let mut blocks: Vec<Block<N>> = Vec::new();
     let mut found: [Option<(f64, usize)>; N] = [None; N];

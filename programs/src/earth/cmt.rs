@@ -70,7 +70,7 @@ const WORDS: [&[&str]; 11] = [
 /// Reads events from text.
 ///
 /// # Errors
-/// A keyword that is missing or has no number, or a file of forces.
+/// Returns an error for a keyword that is missing or has no number, or a file of forces.
 pub fn read(text: &str) -> Result<Vec<Event>> {
     if text.contains("factor force source:") {
         bail!("it is a FORCESOLUTION file; give it as force=");
@@ -85,7 +85,7 @@ pub fn read(text: &str) -> Result<Vec<Event>> {
 /// The time of the first line, as in ` PDE 2003  9  2 18 28  3.90 ...`; `None` if it has no date.
 ///
 /// # Errors
-/// A date or time that does not exist.
+/// Returns an error for a date or time that does not exist.
 pub fn origin_time(text: &str) -> Result<Option<String>> {
     let first = text.lines().next().unwrap_or_default();
     let Some((date, seconds)) = date(first) else {

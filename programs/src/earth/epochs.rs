@@ -68,7 +68,7 @@ impl Stay {
 /// since 1970), or else in the latest epoch. A station without channels counts as one on the ground.
 ///
 /// # Errors
-/// Text that is not StationXML, or a station without a position.
+/// Returns an error for text that is not StationXML, or a station without a position.
 pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<Found> {
     let document = parsed(text_of_file)?;
     // The stays of each name. There is one list for every element of a station, because two elements whose

@@ -22,8 +22,8 @@ const WORDS: [&[&str]; 10] = [
 /// Reads forces from text.
 ///
 /// # Errors
-/// A keyword that is missing or has no number, an unknown time function, a force without direction, or a file of
-/// moments.
+/// Returns an error for a keyword that is missing or has no number, an unknown time function, a force without
+/// direction, or a file of moments.
 pub fn read(text: &str) -> Result<Vec<Event>> {
     if text.contains("Mrr:") {
         bail!("it is a CMTSOLUTION file; give it as cmt=");

@@ -102,7 +102,7 @@ fn only<T>(list: &mut Vec<T>, stays: &[bool]) {
 /// Moves points, which messages call `what`, and returns which of them stay.
 ///
 /// # Errors
-/// Errors of `settle`, or no point is left.
+/// Returns the errors of `settle`, and an error if no point is left.
 fn settled(
     what: &str,
     (points, names): (&mut [[f64; 3]], &[String]),
@@ -124,7 +124,7 @@ impl Quakes {
     /// Moves sources with `settle`, which may drop some of them, but not all.
     ///
     /// # Errors
-    /// Errors of `settle`, or no source is left.
+    /// Returns the errors of `settle`, and an error if no source is left.
     pub fn settle(
         &mut self,
         mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
@@ -144,7 +144,7 @@ impl Sites {
     /// Moves stations with `settle`, which may drop some of them, but not all.
     ///
     /// # Errors
-    /// Errors of `settle`, or no station is left.
+    /// Returns the errors of `settle`, and an error if no station is left.
     pub fn settle(
         &mut self,
         mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
@@ -170,7 +170,7 @@ impl Ground {
     /// takes precedence; otherwise a box.
     ///
     /// # Errors
-    /// A radius that is not positive.
+    /// Returns an error for a radius that is not positive.
     pub fn of(job: &Job, radius: Option<f64>) -> Result<Self> {
         let Some(radius) = job.double_opt("radius")?.or(radius) else {
             return Ok(Self::Box);
@@ -233,7 +233,7 @@ impl Ground {
     /// The sources of cmt=, force= or quakeml=, if one is given.
     ///
     /// # Errors
-    /// A file that cannot be read, or an event outside the globe or box.
+    /// Returns an error for a file that cannot be read, or an event outside the globe or box.
     pub fn quakes(self, job: &Job, terrain: &Terrain) -> Result<Option<Quakes>> {
         let Some((word, name, text)) = listed(job)? else {
             return Ok(None);
@@ -334,7 +334,7 @@ impl Ground {
     /// The receivers of stations=, if it is given.
     ///
     /// # Errors
-    /// A file that cannot be read, or a station outside the globe or box.
+    /// Returns an error for a file that cannot be read, or a station outside the globe or box.
     pub fn sites(self, job: &Job, terrain: &Terrain) -> Result<Option<Sites>> {
         let Some(name) = job.text("stations")? else {
             return Ok(None);
@@ -412,7 +412,7 @@ fn in_box(
 /// Refuses two parameters that both give the sources, or the receivers.
 ///
 /// # Errors
-/// Two of cmt=, force=, quakeml= and sou=, or stations= and rec=.
+/// Returns an error if two of cmt=, force=, quakeml= and sou= are given, or both stations= and rec=.
 pub fn refuse_pairs(job: &Job) -> Result<()> {
     let sources = SOURCES.into_iter().chain(["sou"]);
     for words in [sources.collect(), vec!["stations", "rec"]] {

@@ -7,11 +7,11 @@ use anyhow::{Context, Result, bail};
 
 use super::read_text;
 
-/// Reads the file that `list`, a file of sources, names, from the folder of the run or else from that of the
-/// list.
+/// Reads the file `named` in `list`, a file of sources. It is searched for in the folder of the run, and then in that
+/// of the list.
 ///
 /// # Errors
-/// A file that is in neither place, or a line without a number.
+/// Returns an error for a file that is in neither place, or a line without a number.
 pub fn read(list: &str, named: &str) -> Result<Vec<f32>> {
     let own = Path::new(list).parent().unwrap_or(Path::new(""));
     let last = Path::new(named).file_name().unwrap_or_default();

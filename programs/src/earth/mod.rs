@@ -29,7 +29,7 @@ pub use table::{Rock, Table};
 /// The text of a file.
 ///
 /// # Errors
-/// A file that cannot be read or is not text.
+/// Returns an error for a file that cannot be read or is not text.
 fn read_text(path: impl AsRef<Path>) -> Result<String> {
     String::from_utf8(fs::read(path)?)
         .ok()

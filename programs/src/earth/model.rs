@@ -16,7 +16,7 @@ const THINNEST: f64 = 1.0;
 /// begin with # and the first three lines of a deck are skipped.
 ///
 /// # Errors
-/// A file that cannot be read, or a row with impossible properties.
+/// Returns an error for a file that cannot be read, or a row with impossible properties.
 pub fn open(word: &str) -> Result<Radial> {
     match word {
         "prem" => Ok(Radial::prem(true)),

@@ -21,7 +21,7 @@ pub(super) fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>
 /// it to the time 0 of the data, which is the earliest of all centroid times.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// Returns an error for a file that cannot be read.
 pub fn origin_time(job: &Job) -> Result<Option<OriginTime>> {
     let (time, events) = match listed(job)? {
         Some(("cmt", name, text)) => {
@@ -47,7 +47,7 @@ pub fn origin_time(job: &Job) -> Result<Option<OriginTime>> {
 /// file or a time in it, which [`origin_time`] reports.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// Returns an error for a file that cannot be read.
 pub(super) fn time_of_sources(job: &Job) -> Result<Option<f64>> {
     let time = match listed(job)? {
         Some(("cmt", _, text)) => cmt::origin_time(&text).ok().flatten(),

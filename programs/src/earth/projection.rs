@@ -17,7 +17,7 @@ impl Projection {
     /// The projection of utm= or epsg=, if one is given.
     ///
     /// # Errors
-    /// An unknown zone or code, or a map that is not in metres.
+    /// Returns an error for an unknown zone or code, or a map that is not in metres.
     pub fn of(job: &Job) -> Result<Option<Self>> {
         let (name, map) = match (
             job.text("utm")?,
@@ -50,7 +50,7 @@ impl Projection {
     /// x and y of a place in metres; `what` names the place in messages.
     ///
     /// # Errors
-    /// A place that the map does not cover.
+    /// Returns an error for a place that the map does not cover.
     pub fn place(&self, what: &str, [latitude, longitude]: [f64; 2]) -> Result<[f64; 2]> {
         if latitude.abs() > 90.0 || longitude.abs() > 360.0 {
             bail!(

@@ -20,7 +20,7 @@ pub struct Station {
 /// Reads stations from text. Each line has name, network, latitude, longitude, elevation and burial.
 ///
 /// # Errors
-/// A line with fewer words or without numbers, or text without stations.
+/// Returns an error for a line with fewer words or without numbers, or text without stations.
 pub fn read(text: &str) -> Result<Vec<Station>> {
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {

@@ -30,7 +30,7 @@ impl Table {
     /// names the columns, they may be in another order.
     ///
     /// # Errors
-    /// A file that cannot be read, or a row that does not describe a layer.
+    /// Returns an error for a file that cannot be read, or a row that does not describe a layer.
     pub fn open(name: &str) -> Result<Self> {
         let text = read_text(name).with_context(|| format!("cannot read layers={name}"))?;
         Self::read(&text).with_context(|| format!("layers={name}"))
@@ -173,7 +173,7 @@ const COLUMNS: [&[&str]; 6] = [
 /// line a comment.
 ///
 /// # Errors
-/// A column that is missing or named twice, or a column of thicknesses.
+/// Returns an error for a column that is missing or named twice, or a column of thicknesses.
 fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
     let words: Vec<String> = heading
         .split([',', ' ', '\t', ';'])

@@ -58,7 +58,7 @@ pub struct Catalogue {
 /// tensor was derived, else the preferred one, else the first.
 ///
 /// # Errors
-/// Text that is not QuakeML, or an event without moment tensor, place or time.
+/// Returns an error for text that is not QuakeML, or an event without moment tensor, place or time.
 pub fn quakes(text_of_file: &str) -> Result<Catalogue> {
     if !is_xml(text_of_file) && text_of_file.contains("Mrr:") {
         bail!("it is a CMTSOLUTION file; give it as cmt=");

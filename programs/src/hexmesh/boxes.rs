@@ -20,8 +20,8 @@ const ENOUGH: usize = 3;
 /// The box that the parameters describe; `None` in a dry run.
 ///
 /// # Errors
-/// Parameters that do not fit together, surfaces that cross or do not cover the box, or more
-/// elements than can be counted.
+/// Returns an error for parameters that do not fit together, surfaces that cross or do not cover the box, or
+/// more elements than can be counted.
 pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     let mut shape = Shape::of(job)?;
     shape.refuse_needles()?;
@@ -224,7 +224,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
     /// large as their neighbours.
     ///
     /// # Errors
-    /// No absorbing side, or an absorbing bottom or top that is not flat.
+    /// Returns an error if there is no absorbing side, or if an absorbing bottom or top is not flat.
     fn add_frame(&mut self, thickness: f64, absorb: &[usize]) -> Result<()> {
         let count = |length: f64| (thickness / length - 1e-6).ceil().max(1.0) as usize;
         for (axis, [low, high]) in self.frame.inner.into_iter().enumerate() {

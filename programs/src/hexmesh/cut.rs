@@ -24,7 +24,7 @@ pub(super) const TOP: usize = 5;
 /// The sides that absorb, as indices of `SIDES`.
 ///
 /// # Errors
-/// A word that is not the name of a side.
+/// Returns an error for a word that is not the name of a side.
 pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
     let text = job.text("absorb")?.unwrap_or_default();
     let words = text
@@ -46,7 +46,7 @@ pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
 /// the elements.
 ///
 /// # Errors
-/// Too many elements; the message says how many would fit.
+/// Returns an error for too many elements; the message says how many would fit.
 pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) -> Result<bool> {
     let needed = elements as f64 * bytes(order, ndim, job.int("degree")?, job.flag("judge")?);
     let free = memory::free().unwrap_or(f64::INFINITY);

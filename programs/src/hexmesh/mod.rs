@@ -32,7 +32,7 @@ use stages::Stages;
 /// Runs the program.
 ///
 /// # Errors
-/// Parameters or files that are not valid, or the first fault of the mesh.
+/// Returns an error for parameters or files that are not valid, and for the first fault of the mesh.
 pub fn run(job: &mut Job) -> Result<()> {
     let ways = ["mesh", "elements", "gmsh", "specfem", "surfaces", "sphere"];
     let globe = job.flag("sphere")?;

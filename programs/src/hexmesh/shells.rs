@@ -63,8 +63,8 @@ impl Shells {
     /// The shells of a model.
     ///
     /// # Errors
-    /// A bottom outside the model, depths that are not those of a discontinuity, or lists that do
-    /// not fit the layers.
+    /// Returns an error for a bottom outside the model, depths that are not those of a discontinuity, or
+    /// lists that do not fit the layers.
     pub(super) fn of(model: &Radial, wish: &Wish) -> Result<Self> {
         let radii = radii(model, wish)?;
         let (mut rows, mut doubling) = chosen(&radii, wish);

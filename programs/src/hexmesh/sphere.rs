@@ -15,8 +15,8 @@ use crate::meshing::{LOSSLESS, RawMesh, countable};
 /// The chunk that the parameters describe.
 ///
 /// # Errors
-/// Parameters that do not fit together or do not fit the model, or more elements than can be
-/// counted.
+/// Returns an error for parameters that do not fit together or do not fit the model, or more elements than
+/// can be counted.
 pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     let model = earth::open_model(&job.text("model")?.unwrap_or_default())?;
     let globe = Globe::of(job, &model)?;

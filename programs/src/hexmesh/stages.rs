@@ -30,8 +30,8 @@ impl Stages {
         })
     }
 
-    /// Runs a stage of the work, which gets the progress bar and advances it if the number of `parts` is
-    /// known (otherwise 0).
+    /// Runs a stage of the work. `work` advances the progress bar that it receives if the number of `parts` is
+    /// known; otherwise `parts` is 0.
     pub(super) fn during<T>(&self, what: &str, parts: usize, work: impl FnOnce(&ProgressBar) -> T) -> T {
         if !self.terminal {
             if self.lines {

@@ -76,7 +76,7 @@ impl Line<'_> {
     /// grid, see [`mixed`].
     ///
     /// # Errors
-    /// A rock that is not an elastic medium at this depth.
+    /// Returns an error for a rock that is not an elastic medium at this depth.
     pub(super) fn medium(&self, k: usize) -> Result<Medium> {
         let (z, step) = (self.depth(k), self.cells.z[1]);
         let rock = |layer: usize| {

@@ -30,7 +30,7 @@ impl Columns {
     /// The horizons of `horizons=` over the grid.
     ///
     /// # Errors
-    /// Maps that do not cover the grid, or horizons that cross.
+    /// Returns an error for maps that do not cover the grid, or horizons that cross.
     pub(super) fn of(horizons: &[Surface], axes: &[Axis; 3], ndim: usize) -> Result<Self> {
         let pad = REACH * FINE;
         let count = |axis: &Axis| (axis.n - 1) * FINE + 2 * pad + FINE / 2;
@@ -136,7 +136,7 @@ impl Columns {
 /// Opens the entries of `horizons=`.
 ///
 /// # Errors
-/// No horizons, or an entry that is neither a number nor a map.
+/// Returns an error if there are no horizons, or for an entry that is neither a number nor a map.
 pub(super) fn open(job: &mut Job) -> Result<Vec<Surface>> {
     let Some(text) = job.text("horizons")? else {
         bail!(

@@ -46,7 +46,8 @@ struct Model {
 /// Runs the program.
 ///
 /// # Errors
-/// Parameters or maps that are not valid, or the first node whose rock is not an elastic medium.
+/// Returns an error for parameters or maps that are not valid, and for the first node whose rock is not an
+/// elastic medium.
 pub fn run(job: &mut Job) -> Result<()> {
     let (axes, ndim) = grid_of(job)?;
     if let Some(i) = axes.iter().position(|a| a.n > 1 && a.d <= 0.0) {

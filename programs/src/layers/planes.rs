@@ -42,7 +42,8 @@ impl Grid {
     /// The coefficients that `planes=` requests.
     ///
     /// # Errors
-    /// A number of planes that no model has, or more than the velocity-stress programs read.
+    /// Returns an error for a number of planes that no model has, or more than the velocity-stress programs
+    /// read.
     pub(super) fn asked(&self, job: &Job, staggered: bool) -> Result<Option<Coefficients>> {
         let Some(count) = job.int_opt("planes")? else {
             return Ok(None);
@@ -65,7 +66,7 @@ impl Grid {
     /// Refuses more planes than there is memory for.
     ///
     /// # Errors
-    /// Planes that need more memory than is free.
+    /// Returns an error for planes that need more memory than is free.
     pub(super) fn refuse_what_is_too_large(&self) -> Result<()> {
         let cells = self.n().iter().map(|n| *n as f64).product::<f64>();
         let bytes = 4.0 * cells * (self.kind.count(self.ndim) + 3) as f64;
@@ -83,7 +84,7 @@ impl Grid {
     /// gives the medium of one of them.
     ///
     /// # Errors
-    /// The first error of `node`, with the node.
+    /// Returns the first error of `node`, with the node.
     pub(super) fn filled<L>(
         &self,
         line: impl Fn([usize; 2]) -> L + Sync,
@@ -121,7 +122,7 @@ impl Grid {
     /// header says where the shear stiffnesses of cut cells are (`shears`).
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// Returns an error for a file that cannot be written.
     pub(super) fn write(
         &self,
         job: &mut Job,

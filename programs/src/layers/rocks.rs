@@ -22,7 +22,8 @@ impl Rock {
     /// The rock of all `layers`, from the top down.
     ///
     /// # Errors
-    /// Lists whose length is neither one nor the number of layers, or lists that are missing.
+    /// Returns an error for lists whose length is neither one nor the number of layers, or lists that are
+    /// missing.
     pub(super) fn all(job: &Job, layers: usize) -> Result<Vec<Self>> {
         let list = |key: &str| -> Result<Vec<f64>> {
             let values = job.floats(key)?;
@@ -83,7 +84,7 @@ impl Rock {
     /// The medium at depth `z`.
     ///
     /// # Errors
-    /// Values that do not describe an elastic medium.
+    /// Returns an error for values that do not describe an elastic medium.
     pub(super) fn at(&self, z: f64) -> Result<Medium> {
         let [rho, vp, vs] = self.values(z);
         let there = || format!("at z={} with rho={rho} vp={vp} vs={vs}", z as f32);

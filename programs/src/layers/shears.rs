@@ -29,7 +29,7 @@ pub(super) fn place(staggered: bool) -> &'static str {
 /// stiffness if a node around it is fluid.
 ///
 /// # Errors
-/// A rock that is not an elastic medium.
+/// Returns an error for a rock that is not an elastic medium.
 pub(super) fn staggered<L>(
     grid: &Grid,
     planes: &mut Planes,

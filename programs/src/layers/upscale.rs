@@ -49,7 +49,7 @@ struct Line<'a> {
 /// Runs the program.
 ///
 /// # Errors
-/// Parameters or files that do not fit together.
+/// Returns an error for parameters or files that do not fit together.
 pub fn run(job: &mut Job) -> Result<()> {
     let factor = usize::try_from(job.int("n")?)?;
     let staggered = job.choice("scheme")? == "staggered";

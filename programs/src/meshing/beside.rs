@@ -27,7 +27,7 @@ impl Names {
     /// pipe they begin with `mesh`.
     ///
     /// # Errors
-    /// The files exist and belong to another mesh.
+    /// Returns an error if the files exist and belong to another mesh.
     pub fn of(job: &Job) -> Result<Self> {
         let output = job.stdout_path();
         let names = match (job.text("base")?, &output) {

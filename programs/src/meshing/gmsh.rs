@@ -36,7 +36,7 @@ fn cell_type(kind: i32) -> Option<(usize, usize)> {
 /// value lists groups of faces with unknown names, which are ignored.
 ///
 /// # Errors
-/// A file that is damaged or incomplete, or elements that are not supported.
+/// Returns an error for a file that is damaged or incomplete, or elements that are not supported.
 pub fn read(name: &str, bytes: &[u8], up: bool) -> Result<(RawMesh, Vec<String>)> {
     let file = sections::read(name, bytes)?;
     let ndim = if file.blocks.iter().any(|b| b.dimension == 3) {

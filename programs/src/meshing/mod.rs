@@ -96,7 +96,7 @@ impl RawMesh {
     /// The perfectly matched layers of `mesh`, which was made from this mesh, if it has any.
     ///
     /// # Errors
-    /// Elements that do not make up layers of constant thickness along whole sides.
+    /// Returns an error for elements that do not make up layers of constant thickness along whole sides.
     pub fn matched_layers<const D: usize>(&self, mesh: &Mesh<D>) -> Result<Option<Pml<D>>> {
         // Bits of x, y, z; in 2-D of x, z.
         let axes = |code: i32| {
@@ -159,7 +159,7 @@ fn mirrored(ndim: usize, per_element: usize) -> Vec<usize> {
 /// Checks a number of elements that a file or parameters request, before any memory is allocated.
 ///
 /// # Errors
-/// More elements than can be counted.
+/// Returns an error for more elements than can be counted.
 pub fn countable(what: &str, elements: u128) -> Result<usize> {
     if elements > u128::from(MOST_ELEMENTS) {
         bail!(

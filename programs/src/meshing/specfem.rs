@@ -43,7 +43,7 @@ const LAYERS: &str = "absorbing_cpml_file";
 /// Reads the folder of `specfem=`; `absorbing=none` leaves out its absorbing faces and layers of CPML.
 ///
 /// # Errors
-/// Those of [`read`], or another value of `absorbing=`.
+/// Returns the errors of [`read`], and an error for another value of `absorbing=`.
 pub fn open(job: &Job) -> Result<RawMesh> {
     let folder = job.text("specfem")?.unwrap_or_default();
     accept(job, read(Path::new(&folder))?)
@@ -52,7 +52,7 @@ pub fn open(job: &Job) -> Result<RawMesh> {
 /// Reports materials that no element uses, and removes what `absorbing=none` leaves out.
 ///
 /// # Errors
-/// Another value of `absorbing=`.
+/// Returns an error for another value of `absorbing=`.
 pub fn accept(job: &Job, mut mesh: RawMesh) -> Result<RawMesh> {
     if !mesh.unused.is_empty() {
         let numbers: Vec<String> = mesh.unused.iter().map(i64::to_string).collect();
@@ -84,7 +84,7 @@ pub fn accept(job: &Job, mut mesh: RawMesh) -> Result<RawMesh> {
 /// waves, and which files are missing.
 ///
 /// # Errors
-/// Parameters that cannot be read.
+/// Returns an error for parameters that cannot be read.
 pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> Result<()> {
     let Some(folder) = job.text("specfem")? else {
         return Ok(());
@@ -108,7 +108,8 @@ pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<
 /// Reads the folder. Without files of faces, no face is absorbing or free.
 ///
 /// # Errors
-/// A file that is missing or damaged, or does not fit the others; the message names file and line.
+/// Returns an error for a file that is missing or damaged, or does not fit the others; the message names file
+/// and line.
 pub fn read(folder: &Path) -> Result<RawMesh> {
     let path = |file: &str| folder.join(file);
     let (here, below) = (path(NEEDED[0]), path("MESH").join(NEEDED[0]));
@@ -132,7 +133,7 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
 /// layers or tomography; `shown` gives the name of a file in messages.
 ///
 /// # Errors
-/// Those of [`read`].
+/// Returns the errors of [`read`].
 pub fn read_files(
     shown: &dyn Fn(&str) -> String,
     open: &dyn Fn(&str) -> Result<Option<Vec<u8>>>,

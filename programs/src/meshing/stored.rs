@@ -54,7 +54,7 @@ pub fn absorbs_nowhere(job: &Job) -> Result<bool> {
 /// Reads the mesh that `mesh=` or `elements=` and the other parameters name.
 ///
 /// # Errors
-/// A file that is missing, or shapes that do not fit together.
+/// Returns an error for a file that is missing, or shapes that do not fit together.
 pub fn read(job: &mut Job) -> Result<RawMesh> {
     let whole = match job.text("mesh")? {
         Some(path) => Some((job.input("mesh")?, PathBuf::from(path))),
@@ -282,7 +282,7 @@ const FASTEST: f64 = 3e4;
 /// Checks that the numbers of a material are possible.
 ///
 /// # Errors
-/// A density, a velocity or a quality factor that is not possible.
+/// Returns an error for a density, a velocity or a quality factor that is not possible.
 pub fn check(material: &Material) -> Result<()> {
     let Material { density, vp, vs, .. } = *material;
     let sound = density > 0.0 && vp > 0.0 && vs >= 0.0 && [density, vp, vs].iter().all(|v| v.is_finite());
@@ -312,7 +312,7 @@ pub fn check(material: &Material) -> Result<()> {
 /// Opens standard output with the axes of `count` elements.
 ///
 /// # Errors
-/// Standard output cannot be written.
+/// Returns an error if standard output cannot be written.
 pub fn elements(job: &mut Job, per_element: usize, count: usize) -> Result<Output> {
     let mut whole = job.output()?;
     whole.set_kind(Kind::Int);
@@ -326,7 +326,7 @@ pub fn elements(job: &mut Job, per_element: usize, count: usize) -> Result<Outpu
 /// the header of the elements.
 ///
 /// # Errors
-/// A file that cannot be written.
+/// Returns an error for a file that cannot be written.
 pub fn write(job: &mut Job, names: &Names, mesh: &RawMesh) -> Result<()> {
     let mut whole = elements(job, mesh.per_element, mesh.len())?;
     let axes = ["x y z", "x z"][3 - mesh.ndim];

@@ -32,7 +32,7 @@ impl Tomography {
     /// Reads the bytes of a file, which messages call `name`.
     ///
     /// # Errors
-    /// A number that is missing or invalid, or a node beyond the grid or given twice.
+    /// Returns an error for a number that is missing or invalid, or a node beyond the grid or given twice.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self> {
         let scanner = &mut Scanner::new(name, bytes);
         let first = three(scanner, "place of the first node")?;

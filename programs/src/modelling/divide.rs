@@ -319,7 +319,7 @@ impl Way {
 /// The quantity of data=.
 ///
 /// # Errors
-/// Several quantities are given, but standard output takes one.
+/// Returns an error if several quantities are given, because standard output takes only one.
 pub fn one_quantity(job: &Job) -> anyhow::Result<String> {
     let text = job.text("data")?.unwrap_or_default();
     if let Some((first, rest)) = text.split_once(',') {

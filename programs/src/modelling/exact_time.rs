@@ -64,7 +64,8 @@ impl Timing {
     /// (in steps), and this frequency band; with `exact` the series are transformed.
     ///
     /// # Errors
-    /// A history that does not begin at rest, or has frequencies that the steps cannot represent.
+    /// Returns an error for a history that does not begin at rest, or has frequencies that the steps cannot
+    /// represent.
     pub fn of(
         exact: Option<ExactTime>,
         (steps, dt): (usize, f64),
@@ -228,7 +229,8 @@ impl ExactTime {
     /// messages.
     ///
     /// # Errors
-    /// A history that does not begin at rest, or has frequencies that the steps cannot represent.
+    /// Returns an error for a history that does not begin at rest, or has frequencies that the steps cannot
+    /// represent.
     pub fn sources(&self, series: &mut [Vec<f32>], first: f64, what: &str) -> anyhow::Result<()> {
         let plan = self.of_sources(first);
         series.par_iter_mut().enumerate().try_for_each(|(k, series)| {

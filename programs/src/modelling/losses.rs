@@ -20,7 +20,7 @@ pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
 /// The unevenness of the quality factor in its band above which there is a warning.
 const UNEVEN: f64 = 0.1;
 
-/// A quality factor that is common for rocks, with which a band is judged.
+/// A quality factor that is typical of rocks, for which a band is judged.
 pub const USUAL: f64 = 50.0;
 
 /// Warns of a quality factor that the relaxation times of `law` do not keep constant over this band; `cure`

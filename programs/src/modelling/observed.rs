@@ -20,7 +20,7 @@ pub fn kind(job: &Job) -> anyhow::Result<Misfit> {
 /// The file of `weight=`, if there is one.
 ///
 /// # Errors
-/// A number of values that differs from that of the data.
+/// Returns an error for a number of values that differs from that of the data.
 pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
     if !job.has_input("weight") {
         return Ok(None);
@@ -103,7 +103,8 @@ pub enum Made {
 /// The way in which the records of a run become data, by the times in the header of the data.
 ///
 /// # Errors
-/// More data than records at the same times; invalid times, or times after the end of the run.
+/// Returns an error for more data than records at the same times, for invalid times, and for times after the
+/// end of the run.
 pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
     let found @ DataTimes {
         first: o,

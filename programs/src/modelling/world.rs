@@ -65,7 +65,8 @@ impl World {
     /// Meets the other ranks, if there are any.
     ///
     /// # Errors
-    /// Ranks without MPI, with an MPI other than that of the launcher, or of different programs.
+    /// Returns an error if a launcher has started ranks of a program without MPI, with another MPI, or of
+    /// different programs.
     pub fn start() -> anyhow::Result<Self> {
         let Some(all) = launched().filter(|all| all.size > 1) else {
             return Ok(Self::alone());

@@ -63,7 +63,7 @@ impl Model {
     /// Opens every parameter of `law`. The first file gives the grid, and the others must have the same.
     ///
     /// # Errors
-    /// A missing parameter, grids that differ, or a file that cannot be read.
+    /// Returns an error for a missing parameter, grids that differ, or a file that cannot be read.
     pub(super) fn open(job: &mut Job, law: Law) -> Result<Self> {
         let mut grid: Option<Grid> = None;
         let mut sources = Vec::new();
@@ -145,7 +145,7 @@ impl Model {
     /// Reads cells `start .. start + count` for [`Model::piece`].
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// Returns an error for a file that cannot be read.
     pub(super) fn read(&mut self, start: usize, count: usize) -> Result<()> {
         for (slot, source) in self.sources.iter_mut().enumerate() {
             let values = match source {
@@ -299,7 +299,7 @@ fn not_otherwise(job: &Job, grid: &Grid) -> Result<()> {
 /// standard input.
 ///
 /// # Errors
-/// No grid, or a grid without cells or spacing.
+/// Returns an error if there is no grid, or if it has no cells or no spacing.
 pub(crate) fn grid_of(job: &mut Job) -> Result<([Axis; 3], usize)> {
     let grid = match job.given("n1") {
         true => grid_of_parameters(job)?,

@@ -194,7 +194,8 @@ impl Recipe {
     /// out.
     ///
     /// # Errors
-    /// Parameters that do not describe an elastic medium, or coefficients without a plane.
+    /// Returns an error for parameters that do not describe an elastic medium, or coefficients without a
+    /// plane.
     pub(super) fn cell(&self, v: &Values) -> Result<(Cell, Option<Lost>), CellError> {
         check(v)?;
         if self.law != Law::Isotropic && v[VS] >= v[VP] {

@@ -46,7 +46,7 @@ pub struct DataFile {
 /// header.
 ///
 /// # Errors
-/// A file that does not exist or cannot be opened, or a header without `in=`.
+/// Returns an error for a file that does not exist or cannot be opened, or a header without `in=`.
 pub fn data_file(path: &Path, header: &Header) -> Result<Option<DataFile>> {
     let Some(data) = header.path("in") else {
         return Err(Error::new("no in= in the header, so there are no data"));

@@ -17,7 +17,7 @@ impl Job {
     /// header.
     ///
     /// # Errors
-    /// The pipe holds no dataset.
+    /// Returns an error if the pipe holds no dataset.
     pub fn input_from(&self, name: &str, pipe: impl Into<OwnedFd>) -> Result<Input> {
         let reader = BufReader::with_capacity(BUFFER, File::from(pipe.into()));
         Input::from_reader(name.into(), reader, None, Cut::Refused)
@@ -27,7 +27,7 @@ impl Job {
     /// the dataset that was given to [`Job::follow`].
     ///
     /// # Errors
-    /// The history is not a header.
+    /// Returns an error if the history is not a header.
     pub fn output_into(&mut self, name: &str, pipe: impl Into<OwnedFd>) -> Result<Output> {
         self.new_output(name.into(), Place::Stream, File::from(pipe.into()), None)
     }

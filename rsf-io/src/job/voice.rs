@@ -11,7 +11,7 @@ impl Job {
     /// Reports a word that the program does not know: a warning, and under RSF_STRICT=1 an error.
     ///
     /// # Errors
-    /// RSF_STRICT=1.
+    /// Returns an error under RSF_STRICT=1.
     pub fn tell_word(&self, text: &str) -> Result<()> {
         if strict() {
             return Err(Error::new(format!("{text} (RSF_STRICT is set)")));

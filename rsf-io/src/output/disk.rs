@@ -12,7 +12,7 @@ impl Output {
     /// after it had filled the disk.
     ///
     /// # Errors
-    /// Too little room, if the system reports how much there is.
+    /// Returns an error if the system reports how much room there is, and it is too little.
     pub fn ensure_disk(&self, elements: u64) -> Result<()> {
         let Some(file) = self.data.as_ref().map(|data| data.get_ref()) else {
             return Ok(());

@@ -79,7 +79,7 @@ pub struct TimeDispersion {
 }
 
 impl TimeDispersion {
-    /// The transforms of series with this sampling.
+    /// Prepares the transforms of series with this sampling.
     pub fn new(sampling: Sampling) -> Self {
         let all = sampling.steps + CONTINUED;
         let length = 2 * crate::fast_length(all + SILENCE);
@@ -166,7 +166,7 @@ impl TimeDispersion {
         spectrum
     }
 
-    /// The whole series of an evenly spaced spectrum.
+    /// The series of an evenly spaced spectrum, with the samples of its padding.
     fn real(&self, mut spectrum: Vec<Number>) -> Vec<f64> {
         spectrum.resize(self.length / 2 + 1, Number::default());
         spectrum[0].im = 0.0;

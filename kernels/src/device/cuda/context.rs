@@ -106,7 +106,7 @@ impl Context {
     pub(super) fn free_bytes(&self) -> Result<usize, Error> {
         self.bind()?;
         let (mut free, mut total) = (0, 0);
-        // SAFETY: writes two numbers.
+        // SAFETY: the call writes two numbers.
         let code = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
         self.check(code, || "asking for its free memory".to_string())?;
         Ok(free)
@@ -129,7 +129,7 @@ impl Context {
         }
         let doing = || format!("asking for access to the memory of {}", peer.name);
         let mut can = 0;
-        // SAFETY: writes one number; both devices are held.
+        // SAFETY: the call writes one number; both devices are held.
         let code = unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.device, peer.device) };
         self.check(code, doing)?;
         if can == 0 {
@@ -137,7 +137,7 @@ impl Context {
         }
         self.bind()?;
         use CUresult::*;
-        // SAFETY: both contexts are held, this one is bound.
+        // SAFETY: both contexts are held, and this one is bound.
         match unsafe { sys::cuCtxEnablePeerAccess(peer.raw, 0) } {
             CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(true),
             CUDA_ERROR_PEER_ACCESS_UNSUPPORTED | CUDA_ERROR_TOO_MANY_PEERS => Ok(false),

@@ -67,7 +67,7 @@ pub(super) const NEEDED: &[&str] = &[
 
 /// The functions that the driver's library lacks; `None` where there is no such library.
 pub(super) fn missing() -> Option<Vec<&'static str>> {
-    // SAFETY: loads the driver's library, whose initialisers are trusted.
+    // SAFETY: the call loads the driver's library, whose initialisers are trusted.
     if !unsafe { sys::is_culib_present() } {
         return None;
     }
@@ -95,7 +95,7 @@ pub(super) fn describe(code: CUresult) -> String {
         if from.is_null() {
             return or.to_string();
         }
-        // SAFETY: not null, hence a string of the driver.
+        // SAFETY: the pointer is not null, so it points to a string of the driver.
         unsafe { CStr::from_ptr(from) }.to_string_lossy().into_owned()
     };
     format!(

@@ -24,7 +24,7 @@ impl Streams {
         context.bind()?;
         let (mut lowest, mut highest) = (0, 0);
         let doing = || "making its streams".to_string();
-        // SAFETY: writes two numbers.
+        // SAFETY: the call writes two numbers.
         let code = unsafe { sys::cuCtxGetStreamPriorityRange(&mut lowest, &mut highest) };
         context.check(code, doing)?;
         let mut streams = Self {
@@ -34,7 +34,7 @@ impl Streams {
         for stream in Stream::ALL {
             let priority = if stream == Stream::Edges { highest } else { lowest };
             let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-            // SAFETY: writes one handle.
+            // SAFETY: the call writes one handle.
             let code = unsafe {
                 sys::cuStreamCreateWithPriority(&mut streams.raw[stream as usize], flags, priority)
             };
@@ -62,7 +62,7 @@ impl Drop for Streams {
             return;
         }
         for raw in self.raw.into_iter().filter(|raw| !raw.is_null()) {
-            // SAFETY: destroyed once; the driver finishes the work in it.
+            // SAFETY: the stream is destroyed once; the driver finishes the work in it.
             let _ = unsafe { sys::cuStreamDestroy_v2(raw) };
         }
     }
@@ -82,7 +82,7 @@ unsafe impl Sync for Module {}
 impl Drop for Module {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: unloaded once, when no kernel of it is left.
+            // SAFETY: the module is unloaded once, when none of its kernels is left.
             let _ = unsafe { sys::cuModuleUnload(self.raw) };
         }
     }
@@ -143,7 +143,7 @@ impl Kernel {
             ))
         })?;
         let mut raw = null_mut();
-        // SAFETY: writes one handle; the module is held, the name ends with a zero.
+        // SAFETY: the call writes one handle; the module is held, and the name ends with a zero.
         let code = unsafe { sys::cuModuleGetFunction(&mut raw, module.raw, symbol.as_ptr()) };
         module.context.check(code, || format!("looking for {full}"))?;
         Ok(Self {
@@ -159,7 +159,7 @@ impl Kernel {
         use CUfunction_attribute::*;
         let (context, mut own) = (&self.module.context, 0);
         let doing = || format!("preparing {}", self.name);
-        // SAFETY: writes one number.
+        // SAFETY: the call writes one number.
         let code =
             unsafe { sys::cuFuncGetAttribute(&mut own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, self.raw) };
         context.check(code, doing)?;
@@ -180,7 +180,7 @@ impl Kernel {
         let context = &self.module.context;
         context.bind()?;
         let mut blocks = 0;
-        // SAFETY: writes one number.
+        // SAFETY: the call writes one number.
         let code = unsafe {
             sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.raw, threads as i32, shared)
         };
@@ -256,7 +256,7 @@ impl Graph {
             raw: null_mut(),
             kernels,
         };
-        // SAFETY: writes one handle; the recording is complete.
+        // SAFETY: the call writes one handle; the recording is complete.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut graph.raw, capture.graph, 0) };
         context.check(code, || graph.doing("preparing"))?;
         // SAFETY: both are held.
@@ -284,7 +284,7 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         if !self.raw.is_null() && self.context.bind().is_ok() {
-            // SAFETY: destroyed once; the driver finishes the work that is running.
+            // SAFETY: the graph is destroyed once; the driver finishes the work that is running.
             let _ = unsafe { sys::cuGraphExecDestroy(self.raw) };
         }
     }
@@ -316,7 +316,7 @@ impl<'a> Capture<'a> {
         self.open = false;
         // The recorded work may have made another device current.
         self.context.bind()?;
-        // SAFETY: the stream records; writes one handle, null when the recording broke.
+        // SAFETY: the stream is recording; the call writes one handle, which is null if the recording has failed.
         let code = unsafe { sys::cuStreamEndCapture(self.stream, &mut self.graph) };
         self.context.check(code, || "recording".to_string())
     }
@@ -328,7 +328,7 @@ impl Drop for Capture<'_> {
             let _ = self.end();
         }
         if !self.graph.is_null() {
-            // SAFETY: destroyed once; the instantiated graph does not need it.
+            // SAFETY: the recorded graph is destroyed once; the instantiated graph does not need it.
             let _ = unsafe { sys::cuGraphDestroy(self.graph) };
         }
     }

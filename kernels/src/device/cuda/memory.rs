@@ -20,7 +20,7 @@ impl DeviceMemory {
     pub(super) fn raw(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
         context.bind()?;
         let mut address = 0;
-        // SAFETY: writes one address. The driver refuses to allocate zero bytes.
+        // SAFETY: the call writes one address. The driver refuses to allocate zero bytes.
         let code = unsafe { sys::cuMemAlloc_v2(&mut address, bytes.max(1)) };
         if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
             return Err(Error::DeviceMemory {
@@ -77,7 +77,7 @@ impl Memory for DeviceMemory {
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: freed once. The driver waits for work that uses it. A drop cannot report an error.
+            // SAFETY: the memory is freed once. The driver waits for work that uses it. A drop cannot report an error.
             let _ = unsafe { sys::cuMemFree_v2(self.address) };
         }
     }
@@ -94,7 +94,7 @@ impl DeviceMemory {
     pub(super) fn handle(&self) -> Result<Vec<u8>, Error> {
         self.context.bind()?;
         let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
-        // SAFETY: writes one handle.
+        // SAFETY: the call writes one handle.
         let code = unsafe { sys::cuIpcGetMemHandle(&mut handle, self.address) };
         Ok(match code {
             CUresult::CUDA_SUCCESS => handle.reserved.iter().map(|&byte| byte as u8).collect(),
@@ -116,7 +116,7 @@ impl BorrowedMemory {
         }
         let mut address = 0;
         let lazy = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
-        // SAFETY: writes one address; the handle is a copy.
+        // SAFETY: the call writes one address; the handle is a copy.
         let code = unsafe { sys::cuIpcOpenMemHandle_v2(&mut address, handle, lazy) };
         (code == CUresult::CUDA_SUCCESS).then(|| Self {
             context: context.clone(),
@@ -138,7 +138,7 @@ impl Memory for BorrowedMemory {
 impl Drop for BorrowedMemory {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: closed once, when nothing of this process uses it any more.
+            // SAFETY: the handle is closed once, when nothing in this process uses it any more.
             let _ = unsafe { sys::cuIpcCloseMemHandle(self.address) };
         }
     }
@@ -152,7 +152,7 @@ pub struct PinnedMemory {
     bytes: usize,
 }
 
-// SAFETY: plain memory of the process, reached through the usual borrows.
+// SAFETY: this is plain memory of the process, which is accessed through the usual borrows.
 unsafe impl Send for PinnedMemory {}
 // SAFETY: as above.
 unsafe impl Sync for PinnedMemory {}
@@ -161,7 +161,7 @@ impl PinnedMemory {
     pub(super) fn zeroed(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
         context.bind()?;
         let mut start: *mut c_void = null_mut();
-        // SAFETY: writes one address.
+        // SAFETY: the call writes one address.
         let code = unsafe { sys::cuMemHostAlloc(&mut start, bytes.max(1), sys::CU_MEMHOSTALLOC_PORTABLE) };
         context.check(code, || {
             format!("taking {bytes} bytes of the host's memory for transfers (it may be limited: ulimit -l)")
@@ -188,7 +188,7 @@ impl Pinned for PinnedMemory {
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed exclusively.
+        // SAFETY: as above; the memory is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 }
@@ -196,7 +196,7 @@ impl Pinned for PinnedMemory {
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: freed once.
+            // SAFETY: the memory is freed once.
             let _ = unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
         }
     }
@@ -217,7 +217,7 @@ impl Event {
     pub(super) fn new(context: &Arc<Context>) -> Result<Self, Error> {
         context.bind()?;
         let mut raw = null_mut();
-        // SAFETY: writes one handle.
+        // SAFETY: the call writes one handle.
         let code = unsafe { sys::cuEventCreate(&mut raw, CUevent_flags::CU_EVENT_DISABLE_TIMING as u32) };
         context.check(code, || "making an event".to_string())?;
         Ok(Self {
@@ -237,7 +237,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: destroyed once; the driver keeps it until work that waits for it is done.
+            // SAFETY: the event is destroyed once; the driver keeps it until work that waits for it is done.
             let _ = unsafe { sys::cuEventDestroy_v2(self.raw) };
         }
     }

@@ -162,7 +162,7 @@ impl Accelerator for Cuda {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: the source was checked, the caller promises the rest.
+        // SAFETY: the source was checked, and the caller promises the rest.
         let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, self.streams.raw(stream)) };
         self.context
             .check(code, || format!("copying {bytes} bytes from the host"))
@@ -196,7 +196,7 @@ impl Accelerator for Cuda {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: the target was checked, the caller promises the rest.
+        // SAFETY: the target was checked, and the caller promises the rest.
         let code = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.streams.raw(stream)) };
         self.context
             .check(code, || format!("copying {bytes} bytes to the host"))
@@ -310,7 +310,7 @@ impl Accelerator for Cuda {
         ];
         let (part, every) = (boxes.part.map(|n| n as u32), [1u32; 4]);
         let mut map = sys::CUtensorMap { opaque: [0; 16] };
-        // SAFETY: reads four or three numbers of each list and writes the map.
+        // SAFETY: the call reads four or three numbers of each list and writes the map.
         let code = unsafe {
             sys::cuTensorMapEncodeTiled(
                 &mut map,

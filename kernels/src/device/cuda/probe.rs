@@ -44,14 +44,14 @@ fn whole() -> Result<(), Absent> {
 
 /// Starts the driver and returns its version number.
 fn start() -> Result<i32, Absent> {
-    // SAFETY: no arguments; the function exists.
+    // SAFETY: the call has no pointers, and the function exists.
     match unsafe { sys::cuInit(0) } {
         CUresult::CUDA_SUCCESS => {}
         CUresult::CUDA_ERROR_NO_DEVICE => return Err(nothing_visible()),
         code => return Err(broken(code)),
     }
     let mut version = 0;
-    // SAFETY: writes one number.
+    // SAFETY: the call writes one number.
     succeed(unsafe { sys::cuDriverGetVersion(&mut version) })?;
     if version < driver::OLDEST {
         return Err(Absent::OldDriver {
@@ -94,7 +94,7 @@ fn nothing_visible() -> Absent {
 
 fn devices() -> Result<Vec<Properties>, Absent> {
     let mut count = 0;
-    // SAFETY: writes one number; the driver has been started.
+    // SAFETY: the call writes one number; the driver has been started.
     match unsafe { sys::cuDeviceGetCount(&mut count) } {
         CUresult::CUDA_ERROR_NO_DEVICE => count = 0,
         code => succeed(code)?,
@@ -120,19 +120,19 @@ fn devices() -> Result<Vec<Properties>, Absent> {
 fn properties(number: i32) -> Result<Properties, Absent> {
     use CUdevice_attribute::*;
     let mut device = 0;
-    // SAFETY: writes one number.
+    // SAFETY: the call writes one number.
     succeed(unsafe { sys::cuDeviceGet(&mut device, number) })?;
     let attribute = |which| {
         let mut value = 0;
-        // SAFETY: writes one number; the device exists.
+        // SAFETY: the call writes one number; the device exists.
         succeed(unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) })?;
         Ok::<_, Absent>(usize::try_from(value).unwrap_or(0))
     };
     let mut name = [0_u8; 256];
-    // SAFETY: writes at most the given length, including the final zero.
+    // SAFETY: the call writes at most the given length, including the final zero.
     succeed(unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device) })?;
     let mut memory_bytes = 0;
-    // SAFETY: writes one number.
+    // SAFETY: the call writes one number.
     succeed(unsafe { sys::cuDeviceTotalMem_v2(&mut memory_bytes, device) })?;
     let capability = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? * 10
         + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;

@@ -161,7 +161,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     /// These are all slabs of the grid, or those of one rank; the medium must hold the planes that they need.
     ///
     /// # Errors
-    /// The shot does not fit the grid, or there is not enough memory.
+    /// Returns an error if the shot does not fit the grid, or there is not enough memory.
     pub fn new(shot: &Shot, mut medium: Medium<T>, cpu: Cpu, slabs: Vec<slabs::Slab>) -> Result<Self, Error> {
         let padded = medium.padded().clone();
         check(shot, &padded)?;
@@ -206,7 +206,8 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     /// other fields of `shot` must be unchanged.
     ///
     /// # Errors
-    /// The shot does not fit the grid, which leaves the simulation unchanged; or there is not enough memory.
+    /// Returns an error if the shot does not fit the grid, which leaves the simulation unchanged, or if there is not
+    /// enough memory.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
         let padded = &self.setup.padded;
         check(shot, padded)?;

@@ -24,7 +24,7 @@ impl<T: Real> Receivers<T> {
     /// Locates every receiver; without `interpolate` each reads the nearest cell.
     ///
     /// # Errors
-    /// A receiver lies outside the padded grid.
+    /// Returns an error if a receiver lies outside the padded grid.
     pub fn new(padded: &Padded, points: &[Point], interpolate: bool) -> Result<Self, Error> {
         let mut list = Vec::with_capacity(points.len());
         for (k, &point) in points.iter().enumerate() {

@@ -45,7 +45,7 @@ impl<T: Real> Sources<T> {
     /// Locates every source; `wavelet` is `[time][component][source]`.
     ///
     /// # Errors
-    /// A source or its bell extends beyond the padded grid.
+    /// Returns an error if a source or its bell extends beyond the padded grid.
     pub fn new(padded: &Padded, points: &[Point], nbell: usize, wavelet: &[f32]) -> Result<Self, Error> {
         let plane_axis = padded.ndim() - 1;
         let mut by_plane = vec![Vec::new(); padded.planes()];

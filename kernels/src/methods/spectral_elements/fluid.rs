@@ -45,7 +45,8 @@ pub(super) struct Contact<const D: usize> {
     pub(super) normal: [f64; D],
 }
 
-/// The contacts at the subdomain's points, of any elements, in the order of fluid elements and faces.
+/// The contacts at the points of a subdomain, including those of elements of other subdomains, in the order of fluid
+/// elements and faces.
 pub(super) fn contacts<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,

@@ -345,7 +345,7 @@ pub(super) struct Memory<T> {
 }
 
 impl<T: Real> Memory<T> {
-    /// Memory variables of zero for the own planes of a slab.
+    /// Allocates memory variables, initially zero, for the own planes of a slab.
     pub fn new(padded: &Padded, edges: &Edges<T>, own: &Range<usize>) -> Result<Self, Error> {
         let (rows, pitch) = (padded.rows(), padded.pitch());
         let width = edges.width();

@@ -34,7 +34,7 @@ pub(super) enum Acts {
 /// An adjoint field that is a power of the depth, except near the surface.
 struct Mode {
     power: usize,
-    /// Depth of the first node in cells.
+    /// Depth of the first node, in cells.
     start: f64,
     /// Values of the first nodes, where they differ from the power.
     near: Vec<f64>,

@@ -68,7 +68,7 @@ pub struct CpuSlab<T: Real> {
     /// Running quantity at the receivers and the velocities of the previous step, `[component][receiver]`.
     pub(super) kept: [Vec<T>; 2],
     pub(super) pieces: VecDeque<Vec<T>>,
-    /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
+    /// Largest horizontal speeds so far at the top nodes of the model, `[own plane][row]`.
     pub(super) peaks: Vec<T>,
     pub(super) links: Vec<Link>,
     tiling: Tiling,

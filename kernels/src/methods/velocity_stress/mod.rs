@@ -93,7 +93,7 @@ pub struct Shot {
     /// beyond their nodes along two axes, and are used as they are. Otherwise they are given on the nodes, and the
     /// scheme takes their harmonic means.
     pub shears_in_place: bool,
-    /// Whether the first row of the model is a free surface.
+    /// Whether there is a free surface at the top nodes of the model.
     pub surface: bool,
     /// Sources, whose `series` are indices of the time series below.
     pub sources: Vec<Source>,
@@ -109,7 +109,7 @@ pub struct Shot {
     /// Snapshots of the velocities (of the pressure where the receivers record it), each component on its own
     /// staggered nodes.
     pub snapshots: Option<Snapshots>,
-    /// Whether to keep the largest horizontal speed at every node on the first row of the model.
+    /// Whether to keep the largest horizontal speed at every top node of the model.
     pub peaks: bool,
     /// Steps between searches for values that are not finite.
     pub jcheck: usize,
@@ -247,8 +247,8 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             + self.group.message_bytes()
     }
 
-    /// The largest horizontal speed so far, in m/s, at every node of the first row of the model that this process
-    /// holds, `[y][x]` (2-D: `[x]`); empty if [`Shot::peaks`] is not set.
+    /// The largest horizontal speed so far, in m/s, at every top node of the model that this process holds,
+    /// `[y][x]` (2-D: `[x]`); empty if [`Shot::peaks`] is not set.
     pub fn peaks(&self) -> Vec<T> {
         surface_planes(
             &self.setup.padded,

@@ -1,4 +1,4 @@
-//! The largest horizontal speeds on the first row of the model.
+//! The largest horizontal speeds at the top nodes of the model.
 
 use super::CpuSlab;
 use super::cpu::rows;
@@ -7,12 +7,12 @@ use crate::device::simd::Real;
 use crate::parallel::slabs::Slab as Layout;
 
 impl<T: Real> CpuSlab<T> {
-    /// Largest horizontal speeds so far on the first row of the model, `[own plane][row]`.
+    /// Largest horizontal speeds so far at the top nodes of the model, `[own plane][row]`.
     pub(super) fn peaks(&self) -> (&Layout, &[T]) {
         (&self.layout, &self.peaks)
     }
 
-    /// Updates the peaks from the horizontal velocities on the first row of the model, interpolated onto the nodes by
+    /// Updates the peaks from the horizontal velocities at the depth of the top nodes, interpolated onto the nodes by
     /// cubic polynomials.
     pub(super) fn keep_peaks(&mut self) {
         let p = self.setup.padded.clone();

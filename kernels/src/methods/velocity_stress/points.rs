@@ -45,7 +45,7 @@ pub fn lagrange_slope(n: usize, x: f64) -> Vec<f64> {
 pub(super) struct Placer<'a> {
     /// The grid.
     pub padded: &'a Padded,
-    /// The weights of sources below a free surface through the first row of the model.
+    /// The weights of sources below a free surface through the top nodes of the model.
     pub free: Option<&'a Adjoint>,
 }
 

@@ -1,4 +1,4 @@
-//! The flat free surface by images (Levander 1988; Robertsson 1996). It runs through the first row of nodes of the
+//! The flat free surface by images (Levander 1988; Robertsson 1996). It runs through the top nodes of the
 //! model, where `szz` and the horizontal velocities sit.
 //!
 //! The fields above the surface continue those below it by polynomials, so that every derivative at the surface has

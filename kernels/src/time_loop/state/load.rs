@@ -13,7 +13,7 @@ const PIECE: usize = 8 << 20;
 /// Reads the header of a state, and checks its length and the header's checksum.
 ///
 /// # Errors
-/// The source cannot be read, or is not an intact state.
+/// Returns an error if the source cannot be read, or is not an intact state.
 pub fn read_header(source: &mut dyn StateSource) -> Result<StateHeader, StateError> {
     opened(source).map(|opened| opened.header)
 }
@@ -58,7 +58,8 @@ fn opened(source: &mut dyn StateSource) -> Result<Opened, StateError> {
 /// returns its header.
 ///
 /// # Errors
-/// The state cannot be used; the message is the same on all ranks. The contents of the subdomains are then undefined.
+/// Returns an error if the state cannot be used; the message is the same on all ranks. The contents of the subdomains
+/// are then undefined.
 pub fn load<S: State>(
     ranks: &dyn Communicator,
     source: &mut dyn StateSource,

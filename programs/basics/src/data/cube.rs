@@ -29,7 +29,7 @@ pub(crate) use by_kind;
 /// number of elements.
 ///
 /// # Errors
-/// The dataset has no elements.
+/// Returns an error if the dataset has no elements.
 pub fn shape(input: &Input) -> Result<Vec<Axis>> {
     let rank = present(input).min(input.rank());
     ensure!(
@@ -132,7 +132,8 @@ pub fn count(axes: &[Axis]) -> usize {
 /// A vector of zeros.
 ///
 /// # Errors
-/// There is not enough memory, for instance because of a wrong header or a mistyped parameter.
+/// Returns an error if there is not enough memory, for instance because of a wrong header or a mistyped
+/// parameter.
 pub fn room<T: Element>(elements: usize) -> Result<Vec<T>> {
     let mut values = reserved(elements)?;
     values.resize(elements, T::zeroed());
@@ -142,7 +143,7 @@ pub fn room<T: Element>(elements: usize) -> Result<Vec<T>> {
 /// Checks that memory could hold `elements` elements, and releases it.
 ///
 /// # Errors
-/// There is not enough memory.
+/// Returns an error if there is not enough memory.
 pub fn ensure_room<T: Element>(elements: usize) -> Result<()> {
     reserved::<T>(elements).map(drop)
 }
@@ -262,7 +263,7 @@ pub fn step(place: &mut [usize], axes: &[Axis]) -> bool {
 /// Warns of different origins and samplings.
 ///
 /// # Errors
-/// The types or the lengths differ.
+/// Returns an error if the types or the lengths differ.
 pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> Result<()> {
     let (kind, found) = (first.format().kind, other.format().kind);
     ensure!(
@@ -301,7 +302,7 @@ pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> 
 /// Checks the type of a dataset.
 ///
 /// # Errors
-/// The type is not `kind`.
+/// Returns an error if the type is not `kind`.
 pub fn expect(input: &Input, kind: Kind) -> Result<()> {
     let found = input.format().kind;
     ensure!(
@@ -380,7 +381,7 @@ impl Printer {
     /// Flushes the buffer.
     ///
     /// # Errors
-    /// Standard output was closed when the program began, or cannot be written.
+    /// Returns an error if standard output was closed when the program began, or cannot be written.
     pub fn finish(mut self) -> Result<()> {
         rsf_io::ensure_stdout("file.txt")?;
         let done = if self.open { self.sink.flush() } else { Ok(()) };

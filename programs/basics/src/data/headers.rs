@@ -59,7 +59,7 @@ pub fn meanings(
 /// The names of the keys of a trace, in order, by which formulas and other parameters refer to them.
 ///
 /// # Errors
-/// Two keys have the same name.
+/// Returns an error if two keys have the same name.
 pub fn names(job: &Job, input: &Input, count: usize) -> Result<Vec<String>> {
     let all = meanings(job, input, count, |i| format!("key{i}"))?;
     let names: Vec<String> = all.into_iter().map(|(name, _)| name).collect();

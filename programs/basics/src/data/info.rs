@@ -80,7 +80,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 /// Checks that a file is the header of a dataset.
 ///
 /// # Errors
-/// The header has no `in=`.
+/// Returns an error if the header has no `in=`.
 pub fn check_header(name: &str, path: &Path, header: &Header) -> Result<()> {
     if header.path("in").is_some() {
         return Ok(());

@@ -238,7 +238,7 @@ fn divisor(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// Writes the trace of every bin, or zeros.
+/// Writes the trace of every bin; a bin without a trace gets zeros.
 fn sort<T: Element>(input: &mut Input, output: &mut Output, n: usize, map: &[i32]) -> Result<()> {
     let mut trace: Vec<T> = cube::room(n)?;
     for number in map {

@@ -65,7 +65,7 @@ static DERIV_PARAMS: [Param; 2] = [
 /// The input and the length of its traces.
 ///
 /// # Errors
-/// The data are not float, or the traces have fewer than `least` samples.
+/// Returns an error if the data are not float, or the traces have fewer than `least` samples.
 fn traces(job: &mut Job, least: usize) -> Result<(Input, usize)> {
     let input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;

@@ -48,7 +48,8 @@ impl Operator {
     /// reads the output, which must have as many elements as `to`.
     ///
     /// # Errors
-    /// The program cannot be started, fails, does not read its whole input, or writes a dataset of another type or size.
+    /// Returns an error if the program cannot be started, fails, does not read its whole input, or writes a
+    /// dataset of another type or size.
     pub fn apply<R>(
         &self,
         job: &mut Job,

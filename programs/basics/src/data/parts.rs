@@ -154,7 +154,7 @@ pub fn rtoc(job: &mut Job) -> Result<()> {
 /// Halves the length of axis 1 in the output, because two neighbours become one complex number.
 ///
 /// # Errors
-/// The length of axis 1 is odd.
+/// Returns an error if the length of axis 1 is odd.
 pub fn halve(input: &Input, output: &mut Output) -> Result<()> {
     let n = input.axis(1).n;
     ensure!(

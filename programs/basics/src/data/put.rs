@@ -93,7 +93,7 @@ sfpad change the number of elements",
 /// The type that `data_format=` and `esize=` declare for the bytes, if it differs from that of the input.
 ///
 /// # Errors
-/// `esize=` is not the size of that type, or the data are not native bytes.
+/// Returns an error if `esize=` is not the size of that type, or the data are not native bytes.
 fn another_type(job: &Job, input: &Input) -> Result<Option<Format>> {
     let given = |key: &str| {
         let found = job.keys().iter().find(|(name, _)| name == key);

@@ -46,7 +46,7 @@ static PARAMS: [Param; 6] = [
 /// from `usual`.
 ///
 /// # Errors
-/// One of n1, o1 and d1 is missing, or n1 is less than 1.
+/// Returns an error if one of n1, o1 and d1 is missing, or n1 is less than 1.
 pub(super) fn new_axis(job: &mut Job, usual: Option<&Axis>) -> Result<Axis> {
     let pattern = if job.has_input("pattern") {
         Some(job.input("pattern")?)

@@ -117,7 +117,7 @@ pub fn dat(job: &mut Job) -> Result<()> {
 /// Opens the input and checks its traces.
 ///
 /// # Errors
-/// The data are not float, or traces have fewer than two samples or d1=0.
+/// Returns an error if the data are not float, or traces have fewer than two samples or d1=0.
 fn traces(job: &mut Job) -> Result<Input> {
     let input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;

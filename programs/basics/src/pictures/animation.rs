@@ -24,7 +24,7 @@ impl Animation {
     /// An animation of `frames`.
     ///
     /// # Errors
-    /// There are no pictures, or their sizes differ.
+    /// Returns an error if there are no pictures, or their sizes differ.
     pub fn new(frames: Vec<Pixels>, delay: f64) -> Result<Self> {
         ensure!(!frames.is_empty(), "a movie needs at least one picture");
         let size = frames[0].size;

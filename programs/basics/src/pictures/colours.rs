@@ -65,7 +65,7 @@ impl Colours {
     /// values beyond the range.
     ///
     /// # Errors
-    /// There is no such table.
+    /// Returns an error if there is no such table.
     pub fn named(name: &str) -> Result<Self> {
         let (wanted, mark_beyond) = match name.strip_suffix('C') {
             Some(letter) if letter.len() == 1 => (letter, true),

@@ -48,7 +48,7 @@ impl Delivery {
     /// first.
     ///
     /// # Errors
-    /// The format or the extension is not supported, or the output is a terminal.
+    /// Returns an error if the format or the extension is not supported, or the output is a terminal.
     pub fn of(job: &mut Job, allowed: &[Kind]) -> Result<Self> {
         let file = job.text("out")?.map(PathBuf::from);
         if let Some(file) = &file {
@@ -92,7 +92,7 @@ impl Delivery {
     /// Writes one picture.
     ///
     /// # Errors
-    /// The picture is too large, or cannot be written.
+    /// Returns an error if the picture is too large, or cannot be written.
     pub fn picture(&self, svg: &Svg) -> Result<()> {
         match self.kind {
             Kind::Svg => self.write(svg.text.as_bytes()),

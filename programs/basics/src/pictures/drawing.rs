@@ -391,8 +391,8 @@ impl Svg {
     /// Renders the drawing with `fineness` pixels per unit.
     ///
     /// # Errors
-    /// A side has more than 30000 pixels, there is not enough memory, or a mark lies too far outside the
-    /// page.
+    /// Returns an error if a side has more than 30000 pixels, there is not enough memory, or a mark lies too
+    /// far outside the page.
     pub fn pixels(&self, fineness: f64) -> Result<Pixels> {
         let (width, height) = (self.size.0 * fineness, self.size.1 * fineness);
         if !(width <= LARGEST_SIDE && height <= LARGEST_SIDE) {

@@ -111,7 +111,7 @@ impl Frame {
     /// Computes the layout and begins the drawing.
     ///
     /// # Errors
-    /// No room is left for the box.
+    /// Returns an error if no room is left for the box.
     pub fn open(&self) -> Result<Page<'_>> {
         let mut rect = match self.sizing {
             Sizing::Box(width, height) => (width, height),

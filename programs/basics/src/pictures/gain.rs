@@ -167,7 +167,7 @@ impl Scale {
     /// Reads the parameters; a missing clip is found from `samples` of the data.
     ///
     /// # Errors
-    /// A parameter is out of range, or `fade=` is given for bytes.
+    /// Returns an error if a parameter is out of range, or `fade=` is given for bytes.
     pub fn of(job: &Job, input: &Input, samples: &Samples) -> Result<Self> {
         let colours = colours(job)?;
         let fade = job.float("fade")?;
@@ -293,7 +293,8 @@ impl Scale {
     /// The colour bar, unless `scalebar=n`; `plane` is the number of the plane in a bar file of bytes.
     ///
     /// # Errors
-    /// Byte data have neither a bar file nor `minval=` and `maxval=`, or the range is empty.
+    /// Returns an error if byte data have neither a bar file nor `minval=` and `maxval=`, or the range is
+    /// empty.
     pub fn bar(&self, job: &mut Job, input: &Input, plane: u64) -> Result<Option<Bar>> {
         let bytes = holds_colours(input);
         if !job.flag_opt("scalebar")?.unwrap_or(!bytes) {

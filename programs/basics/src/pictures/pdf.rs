@@ -36,7 +36,7 @@ struct Page {
 /// Converts the drawing `tree` to the bytes of a PDF file.
 ///
 /// # Errors
-/// The drawing has masks, filters, gradients or images that are not supported.
+/// Returns an error if the drawing has masks, filters, gradients or images that are not supported.
 pub fn of_tree(tree: &Tree) -> Result<Vec<u8>> {
     let (width, height) = (tree.size().width() * POINTS, tree.size().height() * POINTS);
     let mut page = Page {

@@ -68,7 +68,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 /// The format, from the first bytes.
 ///
 /// # Errors
-/// The bytes are not a picture.
+/// Returns an error if the bytes are not a picture.
 fn kind_of(bytes: &[u8], name: &str) -> Result<Kind> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]);
     let kind = match bytes {
@@ -113,7 +113,7 @@ fn keep(keep: Option<String>, kind: Kind, bytes: &[u8]) -> Result<PathBuf> {
 /// Shows a file with the first viewer that is available; returns false if there is none.
 ///
 /// # Errors
-/// The `viewer` cannot be started, or fails.
+/// Returns an error if the `viewer` cannot be started, or fails.
 fn show(viewer: Option<&str>, file: &Path, kind: Kind, bytes: &[u8]) -> Result<bool> {
     if let Some(command) = viewer {
         let mut words = command.split_whitespace();

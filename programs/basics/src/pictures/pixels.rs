@@ -52,7 +52,7 @@ impl Pixels {
 /// Checks that there is enough memory to draw and write `count` pictures of `pixels` pixels.
 ///
 /// # Errors
-/// There is not enough memory.
+/// Returns an error if there is not enough memory.
 pub fn room_for(pixels: f64, count: usize) -> Result<()> {
     // Each picture needs four bytes per pixel, and the one that is being written seven more, for its colours
     // and the bytes of the file.

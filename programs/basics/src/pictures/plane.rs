@@ -89,7 +89,7 @@ impl Selection {
     /// the other axes, in order; missing indices are 0.
     ///
     /// # Errors
-    /// The data have no samples, no such axis or no such index.
+    /// Returns an error if the data have no samples, no such axis or no such index.
     pub fn new(input: &Input, one: i64, two: i64, frame: &[i64]) -> Result<Self> {
         let rank = input.rank().max(2);
         let axes: Vec<Axis> = (1..=rank).map(|i| input.axis(i)).collect();
@@ -159,7 +159,7 @@ impl Selection {
     /// Leaves out the samples that lie entirely outside `min` to `max` on axis 1 or 2 of the picture.
     ///
     /// # Errors
-    /// No sample is left.
+    /// Returns an error if no sample is left.
     pub fn narrow(&mut self, number: usize, min: Option<f64>, max: Option<f64>) -> Result<()> {
         let axis = if number == 1 { self.one } else { self.two };
         if let (Some(min), Some(max)) = (min, max) {

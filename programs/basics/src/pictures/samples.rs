@@ -43,7 +43,7 @@ impl Samples {
     /// Reads `gainpanel=`.
     ///
     /// # Errors
-    /// `gainpanel=` is not a word or number that is allowed.
+    /// Returns an error if `gainpanel=` is not a word or number that is allowed.
     pub fn of(job: &Job, input: &Input) -> Result<Self> {
         let panel_len = (input.axis(1).n * input.axis(2).n).max(1) as u64;
         let planes = input.len() / panel_len;

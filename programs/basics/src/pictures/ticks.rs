@@ -142,7 +142,7 @@ impl Format {
     /// Parses a format.
     ///
     /// # Errors
-    /// The format does not have exactly one conversion `f`, `e`, `g`, `d` or `i`.
+    /// Returns an error if the format does not have exactly one conversion `f`, `e`, `g`, `d` or `i`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = || bail_format(text);
         let Some((before, rest)) = text.split_once('%') else {

@@ -18,7 +18,7 @@ const LONG: usize = 2000;
 /// or `snap=n` on the command line the feature is off by choice, and there is no warning.
 ///
 /// # Errors
-/// The program does not declare these parameters.
+/// Returns an error if the program does not declare these parameters.
 pub fn idle(job: &Job) -> anyhow::Result<()> {
     let window = ["jsnap", "nqz", "nqx", "oqz", "oqx", "dqz", "dqx"];
     for (switch, words) in [

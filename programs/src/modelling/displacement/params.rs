@@ -75,7 +75,7 @@ macro_rules! params {
             WFL,
             Param::bool("verb").default("n").doc("print grid, stability, speed and progress"),
             SNAP,
-            Param::bool("free").default("n").known_as(&["fs", "freesurf"]).doc("free surface at the first row of the model"),
+            Param::bool("free").default("n").known_as(&["fs", "freesurf"]).doc("free surface at the top nodes of the model"),
             Param::choice("surface", &["vacuum", "traction"])
                 .default("vacuum")
                 .doc("with free=y: all stresses are zero above the surface (vacuum), or only those with a z \

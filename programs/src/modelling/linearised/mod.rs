@@ -25,7 +25,7 @@ impl Clock {
     /// each of them took.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Returns the errors of `make`.
     pub fn shots<R>(
         self,
         job: &Job,

@@ -24,7 +24,8 @@ impl Records {
     /// With `several` readers, shots are read in any order.
     ///
     /// # Errors
-    /// An input that cannot be read by position and cannot be copied into a temporary file.
+    /// Returns an error for an input that cannot be read by position and cannot be copied into a temporary
+    /// file.
     pub fn new(
         job: &mut Job,
         inputs: Vec<Input>,

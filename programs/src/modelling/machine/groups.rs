@@ -16,7 +16,7 @@ const SMALL: usize = 200_000;
 /// items, or the first error in that order.
 ///
 /// # Errors
-/// Those of `work`. A panic of `work` is passed on.
+/// Returns the errors of `work`. A panic of `work` is passed on.
 pub fn at_the_same_time<T: Send, R: Send>(
     all: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> anyhow::Result<R> + Sync,

@@ -63,7 +63,7 @@ fn centroid(history: &TimeFunction) -> f64 {
 /// give the histories.
 ///
 /// # Errors
-/// Files of time functions that are missing or too short, and errors of `bells`.
+/// Returns an error for files of time functions that are missing or too short, and the errors of `bells`.
 pub fn placed(
     job: &Job,
     quakes: &Quakes,

@@ -36,7 +36,7 @@ impl<const D: usize> Places<D> {
 /// Reads cmt=, force=, quakeml= and stations=, which 3-D programs have.
 ///
 /// # Errors
-/// A file that cannot be read, or a place outside the mesh.
+/// Returns an error for a file that cannot be read, or a place outside the mesh.
 pub fn places<const D: usize>(
     job: &Job,
     raw: &RawMesh,

@@ -17,7 +17,8 @@ use rsf_io::{Axis, Job};
 /// The quantity that receivers record for data=, and its name in headers.
 ///
 /// # Errors
-/// An unknown quantity, or several quantities, because standard output takes only one.
+/// Returns an error for an unknown quantity, and for several quantities, because standard output takes only
+/// one.
 pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
     let (_, what, words) = of_data(job)?;
     Ok(match what {

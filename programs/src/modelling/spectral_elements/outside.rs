@@ -53,7 +53,7 @@ impl<'a, const D: usize> Outside<'a, D> {
     /// The place of the point `name`; `None` if it is left out.
     ///
     /// # Errors
-    /// A point that is too far away or, with outside=error, any point outside.
+    /// Returns an error for a point that is too far away or, with outside=error, any point outside.
     pub fn place(&mut self, name: &str, x: [f64; D]) -> anyhow::Result<Option<[f64; D]>> {
         let Err(fault) = self.locator.locate(name, x) else {
             return Ok(Some(x));
@@ -90,7 +90,7 @@ impl<'a, const D: usize> Outside<'a, D> {
     /// each.
     ///
     /// # Errors
-    /// Those of [`Self::place`], and a point outside with outside=leave.
+    /// Returns the errors of [`Self::place`], and an error for a point outside with outside=leave.
     pub fn places(&mut self, name: &str, points: Vec<[f64; D]>) -> anyhow::Result<Vec<[f64; D]>> {
         let mut settled = Vec::with_capacity(points.len());
         let before = self.moved;

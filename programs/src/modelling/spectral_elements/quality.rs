@@ -30,7 +30,7 @@ impl Fit {
     /// The fit of qfit=. Without it the fit is that of SPECFEM3D for its own meshes, unless qband= is given.
     ///
     /// # Errors
-    /// A qfit= that cannot be read.
+    /// Returns an error for a qfit= that cannot be read.
     pub fn of(job: &Job) -> anyhow::Result<Self> {
         if !job.given("qfit") {
             return Ok(match job.given("specfem") && !job.given("qband") {
@@ -83,7 +83,7 @@ fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f
 /// are given, for quality factors on grids.
 ///
 /// # Errors
-/// Numbers that do not form a band, or a qfit= of SPECFEM3D.
+/// Returns an error for numbers that do not form a band, or a qfit= of SPECFEM3D.
 pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
     if job.given("qfit") && job.choice("qfit")? != "even" {
         bail!(
@@ -108,7 +108,7 @@ pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
 /// the time of the steps. `resolved` gives the highest frequency that the mesh resolves.
 ///
 /// # Errors
-/// Numbers that do not form a band.
+/// Returns an error for numbers that do not form a band.
 pub fn law(
     job: &Job,
     timing: &Timing,

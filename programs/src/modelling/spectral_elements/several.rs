@@ -35,7 +35,8 @@ impl Several {
     /// The quantities that are requested in addition to data=; `None` if there are none.
     ///
     /// # Errors
-    /// A quantity that is requested twice, or that cannot be recorded together with the others.
+    /// Returns an error for a quantity that is requested twice, or that cannot be recorded together with the
+    /// others.
     pub fn read(job: &Job) -> anyhow::Result<Option<Self>> {
         let vectors = || quantity::all().filter(|(_, what, _)| what.is_vector());
         let further: Vec<_> = vectors().filter(|(word, ..)| job.given(word)).collect();
@@ -107,7 +108,7 @@ impl Several {
     /// Refuses sums and records that a state cannot hold.
     ///
     /// # Errors
-    /// Too many receivers for checkpoint=.
+    /// Returns an error if there are too many receivers for checkpoint=.
     pub fn check_states(&self, job: &Job, numbers: usize, clock: (&Timing, usize)) -> anyhow::Result<()> {
         let made = self
             .wanted

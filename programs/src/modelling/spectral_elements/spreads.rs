@@ -39,7 +39,7 @@ pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result
 /// Moves points from files into the mesh if they lie only slightly outside it.
 ///
 /// # Errors
-/// A point that lies farther outside.
+/// Returns an error for a point that lies farther outside.
 pub fn settle<const D: usize>(spreads: &mut Spreads, outside: &mut Outside<'_, D>) -> anyhow::Result<()> {
     let numbers: Vec<usize> = (0..spreads.count())
         .map(|shot| spreads.picks.number(shot))

@@ -11,7 +11,8 @@ use rsf_io::Job;
 /// the values of the material at all nodes.
 ///
 /// # Errors
-/// Files with different grids, other parameters that fill the mesh, or values that no medium has.
+/// Returns an error for files with different grids, other parameters that fill the mesh, or values that no
+/// medium has.
 pub fn read<const D: usize>(
     job: &Job,
     raw: &RawMesh,

@@ -62,7 +62,7 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     /// memory suffices.
     ///
     /// # Errors
-    /// `groups=` requests more shots than fit.
+    /// Returns an error if `groups=` requests more shots than fit.
     fn side_by_side(&self, _volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<Sharing> {
         match on.machine.asked {
             Some(groups) if groups > 1 => bail!(

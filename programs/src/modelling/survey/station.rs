@@ -188,7 +188,7 @@ impl Records {
     /// the steps.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Returns an error if there is too little memory.
     fn new(
         (shots, [numbers, count]): (usize, [usize; 2]),
         growth: &Growth,

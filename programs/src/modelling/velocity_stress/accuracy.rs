@@ -201,7 +201,7 @@ fn error(order: usize, family: Family, points: f64) -> f64 {
 /// its weights as a share of that of single cells.
 ///
 /// # Errors
-/// An accuracy that cannot be achieved; the message says what would be needed.
+/// Returns an error for an accuracy that cannot be achieved; the message says what would be needed.
 pub fn choose(
     run: &mut Run,
     found: &Findings,

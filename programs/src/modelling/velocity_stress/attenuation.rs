@@ -101,7 +101,7 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
 /// of the run.
 ///
 /// # Errors
-/// Factors that do not fit, for a run.
+/// Returns an error for a run whose factors do not fit.
 pub fn fits(job: &Job, cells: usize) -> anyhow::Result<bool> {
     let needed = cells as f64 * (4 * size_of::<f32>()) as f64;
     let free = free_memory().unwrap_or(f64::INFINITY);

@@ -120,7 +120,7 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
 /// all cells, a plan gets only the lowest one.
 ///
 /// # Errors
-/// Quality factors that the command line also gives.
+/// Returns an error for quality factors that the command line also gives.
 pub fn quality(job: &Job, grid: &Grid) -> anyhow::Result<Option<[Vec<f32>; 2]>> {
     let Some(table) = table(job)?.filter(Table::has_quality) else {
         return Ok(None);

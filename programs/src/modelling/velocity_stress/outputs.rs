@@ -32,7 +32,7 @@ pub fn peaks(job: &mut Job, run: &Run) -> anyhow::Result<Output> {
     file.put_text("unit", "m/s");
     file.put_text(
         "quantity",
-        "largest horizontal speed in m/s on the first row of the model",
+        "largest horizontal speed in m/s at the top nodes of the model",
     );
     if let Some(clock) = run.timing.clock_of_steps() {
         file.put_text(CLOCK, &clock);

@@ -37,7 +37,7 @@ averages cells that are cut).
 cmt=, force=, quakeml= and stations= (3-D) take the sources from a CMTSOLUTION, FORCESOLUTION or QuakeML file and the \
 receivers from a STATIONS or StationXML file. Latitude is y, to the north, and longitude is x, to the east, in metres; \
 with utm= or epsg= they are degrees of WGS84, which that projection maps to x and y (QuakeML and StationXML always have \
-degrees). Depth and burial are measured from the first row of the model, and elevations have no effect; with depth=z \
+degrees). Depth and burial are measured from the top nodes of the model, and elevations have no effect; with depth=z \
 they are measured from z=0, and the z of a station is burial minus elevation. Moments grow as 1 + erf(1.628 t / half \
 duration) about their centroid times; the earliest centroid time is the time zero of the records, and the run begins \
 before it, so that o3 is negative. A half duration is at least 5 steps; if QuakeML has none, it is that of the Global \
@@ -68,7 +68,7 @@ stress half a cell beyond its node along both of its axes. Values at receivers a
 of which those beside a sea floor lie in water and in rock: put hydrophones on the last row of water and geophones on \
 the first row of rock, or use a mesh, which records both on the floor itself; \
 snapshots are the values on the staggered nodes. Densities are averaged arithmetically and shear stiffnesses \
-harmonically. With free=y the first row of the model is a free surface.
+harmonically. With free=y there is a free surface at the top nodes of the model.
 
 Each value of the model fills the cell around its node, so an interface lies half way between two planes of different rock. \
 A cell that is cut by an interface needs the averages of its rocks. For a horizontal interface these are VTI (Backus): \
@@ -176,7 +176,7 @@ macro_rules! shared {
                 .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, \
                 strain or rotation, and in the modelling programs das; snapshots hold velocities, or \
                 pressure with data=pressure"),
-            Param::bool("free").default("n").known_as(&["surface", "fs", "freesurf"]).doc("free surface at the first row of the model"),
+            Param::bool("free").default("n").known_as(&["surface", "fs", "freesurf"]).doc("free surface at the top nodes of the model"),
             Param::choice("absorb", &["cpml", "sponge", "none"]).default("cpml").known_as(&["dabc", "abc"]).doc("method that absorbs waves in the frame"),
             Param::int("nb").known_as(&["npml", "pml", "nabs", "nbound"]).default("10").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on every face except a free surface, in cells"),
             Param::ints("faces").default_text("nb").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on top, bottom, low and high x[, low and high y], in cells"),
@@ -248,7 +248,7 @@ macro_rules! params {
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das or das=: \
             length of the fibre over which the strain is averaged, m; 0: the strain at the receiver"),
             Param::float("dtout").default_text("jdata times dt").range("above 0", Some(1e-30), None).doc("interval between records, s: they are resampled to 0, dtout, 2 dtout and so on, after a filter against aliasing"),
-            Param::output("pgv").doc("peak ground velocity: the largest horizontal speed on the first row of the model, axes x[, y]")
+            Param::output("pgv").doc("peak ground velocity: the largest horizontal speed at the top nodes of the model, axes x[, y]")
         ] [
             SNAP,
             JSNAP,
@@ -296,7 +296,7 @@ const PARAMS_3D: &[Param] = params!(
         Param::choice("depth", &["ground", "z"])
             .default("ground")
             .doc("level from which depth and burial of cmt=, force=, quakeml= and stations= are measured; \
-            ground: the first row of the model; z: z=0"),
+            ground: the top nodes of the model; z: z=0"),
         Param::string("utm").doc("UTM zone of the model, such as 11 or 11S: cmt=, force= and stations= then \
         have latitudes and longitudes"),
         Param::int("epsg").doc("EPSG code of the projection of the model, instead of utm=")

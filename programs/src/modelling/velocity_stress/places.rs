@@ -33,7 +33,8 @@ pub struct Places {
 /// Reads cmt=, force=, quakeml= and stations=, which only the 3-D modelling program has.
 ///
 /// # Errors
-/// A file that cannot be read, a position outside the model, or neither points nor a file.
+/// Returns an error for a file that cannot be read, a position outside the model, or neither points nor a
+/// file.
 pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> {
     let mut found = Places::default();
     let model = &padded.model;
@@ -120,7 +121,7 @@ impl Places {
     /// The points of all shots, and the sources of the first.
     ///
     /// # Errors
-    /// Files of points that disagree, or impossible sources.
+    /// Returns an error for files of points that disagree, or impossible sources.
     pub fn sources(
         &self,
         job: &mut Job,

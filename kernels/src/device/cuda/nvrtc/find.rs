@@ -225,7 +225,7 @@ fn open(file: &Path, first: &[PathBuf], told: &mut Vec<String>) -> Option<Compil
         .ok()?;
     libraries.push(library);
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: writes two numbers.
+    // SAFETY: the call writes two numbers.
     let code = unsafe { (api.version)(&mut major, &mut minor) };
     if code != nvrtcResult::NVRTC_SUCCESS {
         tell(format!("{}: {code:?}", file.display()));

@@ -68,7 +68,7 @@ pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Comp
     let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
     let program = Program::new(compiler, &text, &name).map_err(|code| failure(format!("{code:?}")))?;
     let api = &compiler.api;
-    // SAFETY: the program lives, the strings end with a zero.
+    // SAFETY: the program lives, and the strings end with a zero.
     let code = unsafe { (api.compile)(program.raw, pointers.len() as i32, pointers.as_ptr()) };
     // SAFETY: the functions belong together.
     let log = unsafe { program.bytes(api.log_size, api.log) }.unwrap_or_default();
@@ -96,7 +96,7 @@ struct Program<'a> {
 impl<'a> Program<'a> {
     fn new(compiler: &'a Compiler, text: &CString, name: &CString) -> Result<Self, nvrtcResult> {
         let mut raw = null_mut();
-        // SAFETY: writes one handle; both strings end with a zero and are copied; there are no headers.
+        // SAFETY: the call writes one handle; both strings end with a zero and are copied; there are no headers.
         let code =
             unsafe { (compiler.api.create)(&mut raw, text.as_ptr(), name.as_ptr(), 0, null(), null()) };
         match code {
@@ -109,7 +109,7 @@ impl<'a> Program<'a> {
     /// `size` must be the function that returns how many bytes `fill` writes.
     unsafe fn bytes(&self, size: Size, fill: Fill) -> Result<Vec<u8>, nvrtcResult> {
         let mut count = 0;
-        // SAFETY: writes one number.
+        // SAFETY: the call writes one number.
         match unsafe { size(self.raw, &mut count) } {
             nvrtcResult::NVRTC_SUCCESS => {}
             code => return Err(code),
@@ -125,7 +125,7 @@ impl<'a> Program<'a> {
 
 impl Drop for Program<'_> {
     fn drop(&mut self) {
-        // SAFETY: destroyed once.
+        // SAFETY: the program is destroyed once.
         let _ = unsafe { (self.compiler.api.destroy)(&mut self.raw) };
     }
 }

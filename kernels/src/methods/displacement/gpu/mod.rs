@@ -81,7 +81,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     /// narrower one. `tile` overrides the choice of the sweep's tile.
     ///
     /// # Errors
-    /// The shot does not fit the grid, the tile does not fit the device, or a device fails.
+    /// Returns an error if the shot does not fit the grid, the tile does not fit the device, or a device fails.
     pub fn new(
         shot: &Shot,
         upload: Upload<T, A>,

@@ -191,7 +191,7 @@ impl Tile {
     /// The preferred tile that fits.
     ///
     /// # Errors
-    /// No tile fits the shared memory of the device.
+    /// Returns an error if no tile fits the shared memory of the device.
     pub fn choose(terms: &Terms) -> Result<Self, Error> {
         let modern = terms.architecture >= 90;
         let found = Self::all(terms)

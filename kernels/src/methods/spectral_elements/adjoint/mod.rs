@@ -306,7 +306,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     /// [`Adjoint::gradient`], and the derivatives with respect to the sources.
     ///
     /// # Errors
-    /// Those of [`Adjoint::gradient`].
+    /// Returns the errors of [`Adjoint::gradient`].
     pub fn gradient_with_sources(
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),

@@ -255,7 +255,7 @@ mod tests {
     use super::{impedances, means};
     use crate::mesh::step::Law;
 
-    /// The shear and the bulk modulus of models on grids for these constants.
+    /// The shear and the bulk modulus that a model on a grid gives a point with these constants.
     fn of_table<const D: usize>(constants: &[f64]) -> [f64; 2] {
         let mut table = [[0.0; 6]; 6];
         let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));

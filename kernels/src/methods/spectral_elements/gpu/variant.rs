@@ -174,7 +174,7 @@ impl Variant {
         self.in_lines() && self.staged() > 0 && filled <= MOST_SHARED
     }
 
-    /// The flags for the interior points that this variant supports, from the requested ones.
+    /// The flags for interior points with which this variant is launched, given the requested ones.
     pub fn inside(&self, asked: i32) -> i32 {
         match (self.at_once(), asked & IN_HELD) {
             (true, _) => asked,
@@ -275,8 +275,8 @@ impl Variant {
         self.forces(basis, Forces::Transposed)
     }
 
-    /// Kernel `forces` for linearised runs of elements outside of such layers: the forces of a perturbation of the medium.
-    /// With `constants` the 21 constants of all solids are perturbed.
+    /// Kernel `forces` for linearised runs: the forces of a perturbation of the medium, for elements outside perfectly
+    /// matched layers. With `constants` the 21 constants of all solids are perturbed.
     pub fn scattering(&self, basis: &Basis, constants: bool) -> Source {
         self.changed(constants)
             .forces(basis, Forces::Scattered(self.varies))

@@ -172,7 +172,7 @@ pub struct Upload<'a, T, A: Accelerator> {
     /// Lines of the model that have been read, `[array of the model][line][z]`, and their relaxing part.
     read: Vec<T>,
     relaxing: Vec<T>,
-    /// Converted lines for the devices, `[array kept][line][padded z]`.
+    /// Converted lines for the devices, `[kept array][line][padded z]`.
     blocks: Vec<A::Pinned>,
     /// Lines that fit a block.
     capacity: usize,

@@ -285,8 +285,8 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         gather_maps(agree(ranks, self.peaks())?, ranks)
     }
 
-    /// The largest horizontal speed so far, in m/s, at every node of the first row of the model that this process
-    /// holds, `[y][x]` (2-D: `[x]`); empty if [`Shot::peaks`] is not set.
+    /// The largest horizontal speed so far, in m/s, at every top node of the model that this process holds,
+    /// `[y][x]` (2-D: `[x]`); empty if [`Shot::peaks`] is not set.
     pub fn peaks(&self) -> Result<Vec<T>, Error> {
         let each = self
             .group

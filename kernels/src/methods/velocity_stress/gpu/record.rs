@@ -227,7 +227,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
-    /// Largest horizontal speeds so far on the first row of the model, `[own plane][row]`.
+    /// Largest horizontal speeds so far at the top nodes of the model, `[own plane][row]`.
     pub(super) fn peaks(&self) -> Result<Vec<T>, Error> {
         let Some(memory) = &self.records.peaks else {
             return Ok(Vec::new());

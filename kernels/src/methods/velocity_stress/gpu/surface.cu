@@ -10,7 +10,7 @@ struct Surface {
     REAL normal[WEIGHTS][STRESS_DEGREE];   // images of s_zz: nodes below the surface
     REAL shear[WEIGHTS][STRESS_DEGREE];    // images of the shears
     REAL spacing;
-    int top;                               // first row of the model
+    int top;                               // z index of the top nodes of the model
     int begin, end, row_begin, row_count;  // planes and rows
 };
 

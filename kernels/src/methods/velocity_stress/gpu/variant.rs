@@ -28,7 +28,7 @@ pub enum Edge {
 /// All options for which a kernel source is specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// float64 instead of float32 (in tests).
+    /// Whether numbers are float64 instead of float32 (in tests).
     pub double: bool,
     /// Number of dimensions, 2 or 3.
     pub ndim: usize,

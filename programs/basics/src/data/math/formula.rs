@@ -35,7 +35,7 @@ impl<T: Number> Formula<T> {
     /// Parses a formula with the variables `names`, whose values are given later in that order.
     ///
     /// # Errors
-    /// The text is not a formula (the message says where), or it uses an unknown name.
+    /// Returns an error if the text is not a formula (the message says where), or it uses an unknown name.
     pub fn read(text: &str, names: &[String]) -> Result<Self> {
         let depth = text.bytes().scan(0usize, |depth, byte| {
             match byte {

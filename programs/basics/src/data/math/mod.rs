@@ -147,7 +147,7 @@ fn sources(job: &mut Job) -> Result<Vec<Source>> {
 /// The axes that all datasets share. Warns of different origins and samplings.
 ///
 /// # Errors
-/// The types or the lengths of axes differ.
+/// Returns an error if the types or the lengths of axes differ.
 fn agreed_axes(job: &Job, sources: &[Source]) -> Result<Vec<Axis>> {
     let first = &sources[0].input;
     for i in 1..=MAX_AXES {

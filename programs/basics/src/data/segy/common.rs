@@ -26,7 +26,7 @@ impl Common {
     /// The values of the data.
     ///
     /// # Errors
-    /// Headers cannot hold the number of samples, the interval or the delay.
+    /// Returns an error if headers cannot hold the number of samples, the interval or the delay.
     pub fn of(job: &Job, input: &Input, su: bool) -> Result<Self> {
         let axis = input.axis(1);
         ensure!(

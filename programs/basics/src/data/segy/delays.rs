@@ -30,7 +30,8 @@ impl Alignment {
     /// Determines the time axis from the headers of the traces that are kept.
     ///
     /// # Errors
-    /// The file is a pipe, has no sampling interval, or has delays that differ by fractions of samples.
+    /// Returns an error if the file is a pipe, has no sampling interval, or has delays that differ by
+    /// fractions of samples.
     pub fn of_headers(job: &mut Job, layout: &Layout, kept: (u64, Option<&[bool]>)) -> Result<Self> {
         ensure!(
             layout.step > 0.0,

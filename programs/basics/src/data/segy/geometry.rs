@@ -93,8 +93,8 @@ impl Geometry {
     /// Reads the lists of points that `sou=` and `rec=` name, for data with these axes after the time axis.
     ///
     /// # Errors
-    /// Only one list is given, the lists do not fit each other or the number or the order of the traces, or
-    /// coordinates are too large.
+    /// Returns an error if only one list is given, the lists do not fit each other or the number or the order
+    /// of the traces, or coordinates are too large.
     pub fn of_lists(job: &mut Job, axes: &[Axis]) -> Result<Option<Self>> {
         if !job.has_input("sou") && !job.has_input("rec") {
             return Ok(None);
@@ -233,7 +233,7 @@ impl Geometry {
     /// shot.
     ///
     /// # Errors
-    /// The input is a pipe, or shots have different numbers of traces.
+    /// Returns an error if the input is a pipe, or shots have different numbers of traces.
     pub fn of_headers(job: &mut Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Self> {
         let (mut sources, mut receivers, mut sizes): (Vec<Place>, Vec<Place>, Vec<usize>) =
             Default::default();

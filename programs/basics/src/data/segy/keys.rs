@@ -180,7 +180,8 @@ pub fn binary_fields() -> Vec<Field> {
 /// key1_len=4`.
 ///
 /// # Errors
-/// A name has no byte, a length is neither 2 nor 4, or a field extends beyond the trace header.
+/// Returns an error if a name has no byte, a length is neither 2 nor 4, or a field extends beyond the trace
+/// header.
 pub fn extra_fields(job: &Job, header: Option<&Header>) -> Result<Vec<Field>> {
     let mut fields = Vec::new();
     for i in 1..=9 {

@@ -70,7 +70,7 @@ impl Layout {
     /// are read. `who` begins the error message for a pipe.
     ///
     /// # Errors
-    /// The input is a pipe, which cannot be read twice, or the file is too short.
+    /// Returns an error if the input is a pipe, which cannot be read twice, or the file is too short.
     pub fn each_header(
         &self,
         job: &mut Job,

@@ -88,7 +88,7 @@ impl Map {
     /// Reads the map from the text of the stanza.
     ///
     /// # Errors
-    /// The text is not such a map.
+    /// Returns an error if the text is not such a map.
     pub fn of(job: &Job, text: &str) -> Result<Self> {
         let map = Self::parsed(job, text);
         map.context(

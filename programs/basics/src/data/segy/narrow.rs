@@ -19,7 +19,7 @@ impl Narrow {
     /// samples and the interval are ignored, because those of the data are written.
     ///
     /// # Errors
-    /// A key is too large for two bytes.
+    /// Returns an error if a key is too large for two bytes.
     pub fn look(&mut self, fields: &[Field], keys: &[i32], shift: i32, trace: u64) -> Result<()> {
         let short = fields.iter().zip(keys).filter(|(field, _)| field.size == 2);
         for (field, key) in short.filter(|(field, _)| ![NS, DT].contains(&field.at)) {

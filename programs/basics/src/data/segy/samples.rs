@@ -47,7 +47,7 @@ impl Coding {
     /// The format with this code in the binary header.
     ///
     /// # Errors
-    /// The code is not one of the supported formats.
+    /// Returns an error if the code is not one of the supported formats.
     pub fn of(number: i64) -> Result<Self> {
         if let Some((_, coding)) = CODINGS.iter().find(|(own, _)| *own == number) {
             return Ok(*coding);

@@ -61,7 +61,7 @@ impl Tape {
     /// Fills `bytes`; `what` describes them for an error message.
     ///
     /// # Errors
-    /// The file ends before that, or cannot be read.
+    /// Returns an error if the file ends before that, or cannot be read.
     pub fn fill(&mut self, bytes: &mut [u8], what: &dyn Fn() -> String) -> Result<()> {
         match self.read_exact(bytes) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {

@@ -90,7 +90,7 @@ pub fn stanza(texts: &[String], wanted: &str) -> Option<String> {
 /// Makes a textual header in EBCDIC from text: either 3200 bytes or up to 40 lines of up to 80 characters.
 ///
 /// # Errors
-/// The text does not fit, or is not UTF-8.
+/// Returns an error if the text does not fit, or is not UTF-8.
 pub fn to_ebcdic(text: &[u8], name: &str) -> Result<Vec<u8>> {
     if text.len() == TEXT_HEADER {
         return Ok(text.iter().map(|byte| ebcdic(*byte)).collect());

@@ -35,7 +35,7 @@ impl Readout {
     /// The map to data at the times in their header.
     ///
     /// # Errors
-    /// Data of another survey or of another quantity, or times that do not fit the run.
+    /// Returns an error for data of another survey or of another quantity, or times that do not fit the run.
     pub fn of_data<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Self> {
         check(run, data)?;
         check_names(run, data)?;

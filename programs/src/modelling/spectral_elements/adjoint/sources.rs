@@ -25,7 +25,7 @@ impl BySources {
     /// Reads sougrad= and stfgrad=; `None` if neither is given.
     ///
     /// # Errors
-    /// Forces and moments in one run.
+    /// Returns an error for forces and moments in one run.
     pub fn read<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Option<Self>> {
         let [parameters, histories] = ["sougrad", "stfgrad"].map(|word| job.given(word));
         if !(parameters || histories) {

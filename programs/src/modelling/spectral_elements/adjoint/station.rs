@@ -61,7 +61,8 @@ pub type Derivatives<const D: usize> = (Gradient<D>, Vec<SourceGradient<D>>);
 pub type Work<'a, const D: usize> = &'a (dyn Fn(usize, &mut Station<D>) -> anyhow::Result<ShotResult> + Sync);
 
 impl<const D: usize> Station<D> {
-    /// A station for each of the machines, ready for the first shot of a survey; with a schedule for `reverse`.
+    /// A station for each of the machines, ready for the first shot of a survey. For a `reverse` run each station has a
+    /// checkpoint schedule.
     pub fn all(job: &Job, opened: &Opened<D>, world: &World, reverse: bool) -> anyhow::Result<Vec<Self>> {
         let sharing = world.of_host()?.ranks * opened.machines.len();
         let of_machine = |machine: &Machine| {

@@ -253,7 +253,8 @@ fn parameters(job: &Job) -> anyhow::Result<(Parameters, &'static str)> {
 /// The quality factors of a run, with respect to which derivatives are requested.
 ///
 /// # Errors
-/// No quality factors qp= and qs=, or those of a grid whose nodes are not the places of the derivatives.
+/// Returns an error if the run has no quality factors, or if those of a grid are not given at the places of
+/// the derivatives.
 fn quality<const D: usize>(run: &Run<D>, place: &Place<D>) -> anyhow::Result<[Vec<f32>; 2]> {
     let Some(quality) = &run.rocks.quality else {
         bail!("wrt=vp,vs,rho,qp,qs: the run has no qp= and qs=: give both, as numbers or as grids");

@@ -50,7 +50,7 @@ struct Surface {
     const REAL *ratios;                    // c_za / c_zz, [horizontal axis][plane][row]
     REAL *slopes;                          // [plane][row]
     REAL spacing;
-    int top;                               // first row of the model
+    int top;                               // z index of the top nodes of the model
 };
 
 // A box of cells for kernels that run along boxes, and its offset in the boundary of a field. Rows there hold whole

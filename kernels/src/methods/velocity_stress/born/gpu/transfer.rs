@@ -35,7 +35,7 @@ impl<A: Accelerator> Transfer<A> {
         Ok(())
     }
 
-    /// Copies numbers from an address to the host; complete on return.
+    /// Copies numbers from an address to the host, and returns when the copy is complete.
     pub fn get(&mut self, a: &A, from: u64, to: &mut [f32]) -> Result<(), Error> {
         use crate::device::accelerator::Pinned;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(to);
