@@ -2,7 +2,7 @@
 """Deepwave (Richardson 2022) on the homogeneous cases: python3 peer_deepwave.py [case=...] [device=cpu] [threads=1] [minutes=2] [out=FOLDER].
 
 deepwave4 uses its defaults: differences of order 4, a frame of 20 cells, steps of 0.6 of its CFL number. deepwave8 uses its best settings: order 8,
-steps of 0.75, its own correction of time dispersion, and interpolation of points from 16 nodes per direction. The program adds the frame outside of the model.
+steps of 0.75, its own correction of time dispersion, and interpolation of points from 16 nodes per direction. The program adds the frame outside the model.
 """
 import math
 import sys

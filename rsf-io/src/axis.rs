@@ -106,7 +106,7 @@ impl Header {
     }
 
     /// Number of elements: `n1 n2 ...`, stopping before the first absent n.
-    /// Errors: an n that is negative or not a number, more elements than 64 bits can count.
+    /// Returns an error for an n that is negative or not a number, or for more elements than 64 bits can count.
     pub fn elements(&self) -> Result<u64> {
         let mut product = 1u64;
         let mut overflow = false;

@@ -58,7 +58,8 @@ struct Words {
 
 impl Line {
     /// Reads the arguments (without the program's name).
-    /// Errors: a value that is not allowed, an unreadable par= file or, under RSF_STRICT=1, an unknown key.
+    /// Returns an error for a value that is not allowed, an unreadable par= file or, under RSF_STRICT=1, an
+    /// unknown key.
     pub(crate) fn read(program: &'static Program, arguments: Vec<OsString>) -> Result<Self> {
         let mut words = Words::default();
         let mut rest = arguments.into_iter();

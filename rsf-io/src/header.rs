@@ -31,7 +31,7 @@ pub struct Header {
 impl Header {
     /// Reads a header from a stream and leaves the stream at the first byte of the data, if the data
     /// follow in it (see [`Header::is_inline`]).
-    /// Errors: an open quote at the end of a line, a header longer than 64 MiB, a failed read.
+    /// Returns an error for an open quote at the end of a line, a header longer than 64 MiB, or a failed read.
     pub fn read(reader: &mut impl BufRead) -> Result<Self> {
         let mut header = Self::default();
         let mut line = Vec::new();

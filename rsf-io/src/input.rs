@@ -201,7 +201,8 @@ impl Input {
     }
 
     /// Reads the next elements, exactly as many as `out` holds.
-    /// Errors: another type, fewer elements than requested (the message gives the first missing one).
+    /// Returns an error for another type, or for fewer elements than requested (the message gives the first
+    /// missing one).
     pub fn read<T: Element>(&mut self, out: &mut [T]) -> Result<()> {
         self.check::<T>(self.pos, out.len())?;
         if !self.format.is_binary() {
@@ -297,7 +298,7 @@ impl Input {
     }
 
     /// Skips the next `elements` elements.
-    /// Errors: fewer are left, or they cannot be read.
+    /// Returns an error if fewer are left, or if they cannot be read.
     pub fn skip(&mut self, elements: u64) -> Result<()> {
         if elements > self.remaining() {
             return Err(self.beyond(self.pos, elements));
@@ -338,8 +339,8 @@ impl Input {
     }
 
     /// Reads elements from number `offset` on without moving the stream, so that threads may share the input.
-    /// Errors: an input that is not seekable, a different type, elements beyond the end, or a file that has
-    /// become shorter (the first missing element is named).
+    /// Returns an error for an input that is not seekable, a different type, elements beyond the end, or a file
+    /// that has become shorter (the first missing element is named).
     pub fn read_at<T: Element>(&self, offset: u64, out: &mut [T]) -> Result<()> {
         let Some(start) = self.start else {
             return Err(Error::new(format!(

@@ -377,13 +377,13 @@ impl Job {
     }
 
     /// Remembers a file that is not a dataset and is read under this name.
-    /// Errors: an output would overwrite it.
+    /// Returns an error if an output would overwrite it.
     pub fn reads(&mut self, file: &File, name: &str) -> Result<()> {
         self.files.reading_file(file, name)
     }
 
     /// Remembers that the file `path`, which is not a dataset, will be written under this name.
-    /// Errors: this run reads or writes it.
+    /// Returns an error if this run reads or writes it.
     pub fn will_write(&mut self, path: &Path, name: &str) -> Result<()> {
         self.files.spare(path, name)
     }

@@ -200,7 +200,7 @@ impl Output {
     }
 
     /// Writes `elements` elements that are already text, line breaks included; the first call writes the header.
-    /// Errors: a form other than text, and those of [`Output::write`].
+    /// Returns an error for a form other than text, and the errors of [`Output::write`].
     pub fn write_text(&mut self, text: &[u8], elements: u64) -> Result<()> {
         if self.format.is_binary() {
             return Err(Error::new(format!(
@@ -231,8 +231,8 @@ impl Output {
     }
 
     /// Writes elements; the first call writes the header.
-    /// Errors: a type that differs from that before, more elements than the header says, a key set too late,
-    /// and a failed write (a full disk, a closed pipe).
+    /// Returns an error for a type that differs from that before, more elements than the header says, a key set
+    /// too late, and a failed write (a full disk, a closed pipe).
     pub fn write<T: Element>(&mut self, data: &[T]) -> Result<()> {
         if !self.begun {
             if !T::accepts(self.format.kind) {
@@ -316,7 +316,7 @@ impl Output {
     }
 
     /// Ends the dataset.
-    /// Errors: fewer elements than the header says, a failed write.
+    /// Returns an error for fewer elements than the header says, and for a failed write.
     pub fn finish(mut self) -> Result<()> {
         if !self.begun {
             self.begin()?;

@@ -54,7 +54,7 @@ pub fn ensure_stdout(file: &str) -> Result<()> {
 }
 
 /// A second handle to standard output, for writes that bypass the buffer of [`std::io::Stdout`].
-/// Errors: it was closed when the process began.
+/// Returns an error if it was closed when the process began.
 pub(crate) fn stdout_file() -> Result<File> {
     ensure_stdout("file.rsf")?;
     let fd = io::stdout().as_fd().try_clone_to_owned();

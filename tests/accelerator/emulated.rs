@@ -53,7 +53,7 @@ fn blocks_and_threads_in_reverse_give_the_same_bits() {
             }
         }
     }
-    // Grids so thin that the two faces of an axis overlap.
+    // These grids are so thin that the two faces of an axis overlap.
     for n in [&[2, 30][..], &[30, 2], &[2, 2, 9]] {
         let tiny = World::tiny(n);
         let mut shot = tiny.shot(settings()[0]);

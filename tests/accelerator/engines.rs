@@ -96,7 +96,7 @@ pub fn models_of_a_few_cells<A: Accelerator>(machines: &Machines<A>) {
             shot.one_way = if odd % 2 == 0 { Form::Upwind } else { Form::Box };
             agree(&tiny, &shot);
         }
-        // Frames of another thickness around the same few cells.
+        // The same few cells get a frame of another thickness.
         tiny.padded = Padded::new(&tiny.padded.model, 5);
         let mut shot = tiny.shot(settings()[k]);
         shot.nbell = 0;

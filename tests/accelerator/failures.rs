@@ -88,7 +88,7 @@ pub fn an_unstable_run_is_noticed<A: Accelerator>(machines: &Machines<A>) {
 fn burst(small: &World, step: usize, jcheck: usize) -> Shot {
     let mut shot = small.shot(settings()[1]);
     let parts = small.padded.ndim() * small.sources.len();
-    // The first component of the second source.
+    // This is the first component of the second source.
     shot.wavelet[step * parts + 1] = 3e38;
     (shot.nbell, shot.jcheck, shot.jdata) = (0, jcheck, 4);
     shot

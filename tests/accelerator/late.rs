@@ -48,7 +48,7 @@ fn staggered_slabs_need_their_marks_alone() {
             case.shot.nt = 22;
             let planes = case.shot.frame.around(&case.grid).planes();
             let (one, peaks) = record::<f32, _>(&prompt, &case, &[]).expect("the shot runs");
-            // One slab, slabs of the smallest thickness, and two slabs of which the second consists of edges only.
+            // The cuts are one slab, slabs of the smallest thickness, and two slabs of which the second has only edges.
             let mut thin = vec![8; planes / 8];
             thin[k % (planes / 8)] += planes % 8;
             for (j, sizes) in [vec![], thin, vec![planes - 8, 8]].into_iter().enumerate() {

@@ -106,8 +106,9 @@ fn a_run_takes_what_was_told() {
                 let told = bytes(&shot, &padded, layout, known, 0);
                 println!("{ndim}-D {slabs} slabs {known} {found}: predicted {told}, taken {taken}");
                 assert!(taken + OWN <= told, "{taken} bytes were taken, {told} predicted");
-                // Arrays, levels, staging, sources, records: each may end in the middle of a page. If the class that is
-                // known before is wider than the one found, the prediction is that of the wider class.
+                // Each of the arrays, levels, staging memory, sources and records may end in the middle of a page. If
+                // the class that is known before is wider than the one found, the prediction is that of the wider
+                // class.
                 if known == found {
                     let spare = told - OWN - taken;
                     assert!(spare <= 16 * PAGE, "{spare} bytes too many are predicted");

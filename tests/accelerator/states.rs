@@ -265,7 +265,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
             to_and_fro(machines, case, every(case.shot.nt));
         }
     }
-    // In the other direction: the levels of a processor's state on a device that replays steps.
+    // In the other direction, a device that replays steps continues from the levels of a processor's state.
     let mut tiny = World::tiny(&[20, 13]);
     tiny.steps = 130;
     let shot = tiny.shot(settings()[0]);

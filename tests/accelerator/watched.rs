@@ -34,7 +34,7 @@ pub fn every_kernel<A: Accelerator>(machines: &Machines<A>) {
         let mut first = world.shot(settings()[4]);
         (first.nbell, first.quantity, first.snapshots) = (1, Quantity::Potentials, None);
         close(machines, &world, &first, How::PLAIN);
-        // Force sources, the upwind form, on slabs, with snapshots and checks in between, and the kernels of a class.
+        // This run has force sources, the upwind form, slabs, snapshots, checks in between, and the kernels of a class.
         world.steps = 10;
         let mut second = world.shot(settings()[1]);
         assert_eq!(second.kind, SourceKind::Force);
@@ -46,7 +46,7 @@ pub fn every_kernel<A: Accelerator>(machines: &Machines<A>) {
             tile: None,
         };
         close(machines, &world, &second, how);
-        // Rigid boundaries, step by step, with every form of the sweep.
+        // Runs with rigid boundaries are launched step by step, with every form of the sweep.
         let third = world.shot(settings()[if ndim == 2 { 7 } else { 6 }]);
         let third = Shot { nbell: 1, ..third };
         for tile in listed::<f32, A>(machines, ndim) {

@@ -240,7 +240,7 @@ fn bytes_of_values_and_their_scale() {
         let apart = largest_difference(found.iter().map(|x| f32::from(*x)), wanted.iter().copied());
         assert!(apart < 0.75, "{found:?} {wanted:?}");
     };
-    // Bytes from 3 to 255, with 129 in the middle.
+    // Bytes range from 3 to 255, with 129 in the middle.
     let about = |x: f32| 128.5 + 126.0 * x / 40.0;
     near(
         &bytes("o.rsf"),
@@ -269,7 +269,7 @@ fn bytes_of_values_and_their_scale() {
             &shares.map(|x| middle + length * x - less * x.signum()),
         );
     }
-    // The square of one half, above the middle.
+    // This is the square of one half, above the middle.
     bench.run("sfbyte < s.rsf clip=40 gpow=2 > t.rsf");
     near(&bytes("t.rsf")[3..4], &[128.5 + 126.0 / 4.0]);
     let said = String::from_utf8(bench.bytes("said")).unwrap();

@@ -14,7 +14,7 @@ fn cut_to(bytes: usize) -> Bench {
 
 #[test]
 fn whole_records_are_read_with_a_warning() {
-    // Three and a half records of 48 bytes.
+    // The file holds three and a half records of 48 bytes.
     let bench = cut_to(3 * 48 + 24);
     let wanted = ramp(36);
     for program in [

@@ -164,7 +164,7 @@ proptest! {
             &reals("sfadd x.rsf y.rsf abs=y add=1,2 log=y sqrt=n,y exp=y,n"),
             &pairs(&|x, y| x.abs() + 1.0 + (y.abs() + 2.0).ln().sqrt()),
         );
-        // Scaling to a maximum of 1, by trace and for the whole dataset.
+        // Each trace, or the whole dataset, is scaled to a maximum of 1.
         let most = largest(&x);
         let unit = if count == 1 { 1.0 } else { 1.0 / most };
         close(&reals("sfscale < x.rsf axis=1"), &pairs(&|x, _| x * unit));

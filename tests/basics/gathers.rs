@@ -47,7 +47,8 @@ fn hyperbolas_become_flat_and_flat_lines_hyperbolas() {
         // The error is that of a cubic spline with 5 samples per 20 ms, as for sfnmo.
         assert!(error < 3e-4, "{name}: {error}");
     }
-    // Twice as many samples, and back to the original number, which the header records.
+    // The stretched gather has twice as many samples; the inverse returns to the original number, which the header
+    // records.
     bench.run("sfnmostretch < cmp.rsf v0=2 half=n nout=1001 > d.rsf; sfnmostretch < d.rsf inv=y v0=2 half=n > e.rsf; sfget < d.rsf nmonin v0 > f.txt");
     let axis = &bench.axes("d.rsf", 2)[0];
     assert_eq!((axis.n, axis.d), (1001, 0.002));
@@ -163,7 +164,7 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
     bench.run("sfput < cmp.rsf label=Pressure unit=Pa > pressure.rsf; sfvscan < pressure.rsf half=n v0=1.5 dv=0.05 nv=2 semblance=y > c.rsf; sfvscan < pressure.rsf half=n v0=1.5 dv=0.05 nv=2 > d.rsf");
     assert_eq!(bench.run("sfget < c.rsf label unit parform=n"), "Semblance\n\n");
     assert_eq!(bench.run("sfget < d.rsf label unit parform=n"), "Pressure\nPa\n");
-    // The same velocity given by other parameters, for half-offsets, and with offsets from a file.
+    // The same velocity is given by other parameters, for half-offsets, and with offsets from a file.
     bench.run("sfvscan < cmp.rsf half=n v0=2 dv=1 nv=1 > v.rsf; sfmath n1=11 output='0.1*x1' > off.rsf");
     for line in [
         "sfvscan < cmp.rsf half=n v0=0.5 dv=1 nv=1 slowness=y",
@@ -232,7 +233,7 @@ fn scans_of_corrected_gathers_and_of_amplitudes_that_change() {
     let (most, time, velocity) = top(&bench, "f.rsf");
     assert_eq!((time, velocity), (200, 10));
     assert!((most - 1.0).abs() < 1e-4, "{most}");
-    // Empty bins, whose traces are zeros, are left out too, also if a line is fitted over offset.
+    // Empty bins, whose traces are zeros, are left out too, even if a line is fitted over offset.
     for (measure, input) in [("semblance", "cmp.rsf"), ("avosemblance", "avo.rsf")] {
         let words = format!("half=n v0=1.5 dv=0.05 nv=21 weight=n {measure}=y");
         bench.run(&format!(

@@ -370,10 +370,10 @@ fn cosines_are_lines_of_their_transform() {
     let bench = Bench::new();
     let same = |found: &str, wanted: &[f32]| {
         let error = largest_difference(bench.reals(found), wanted);
-        // Sums of up to 16 in single precision.
+        // These are sums of up to 16 in single precision.
         assert!(error < 1.6e-5, "{found}: {error}");
     };
-    // 16 = n1-1 intervals: half the period of the mirrored line is the length of the axis.
+    // There are 16 = n1-1 intervals, because half the period of the mirrored line is the length of the axis.
     bench.run("sfmath n1=17 n2=5 d2=2 output='cos(3.14159265358979*x1*3/16)' | sfput d1=0.004 o1=0.5 label1=Time unit1=s > a.rsf");
     bench.run("sfcosft < a.rsf sign1=1 > b.rsf; sfcosft < b.rsf sign1=-1 > c.rsf; sfcosft < a.rsf sign1=1 sign2=1 | sfcosft sign2=-1 sign1=-1 > d.rsf");
     let line = |i: usize| if i % 17 == 3 { 16.0 } else { 0.0 };

@@ -256,7 +256,7 @@ fn words_of_binary_headers_take_what_they_hold() {
     }
 }
 
-/// Every format that the standard still has, in both byte orders, also for traces whose length does not fit in two
+/// Every format that the standard still has, in both byte orders, including traces whose length does not fit in two
 /// bytes.
 #[test]
 fn formats_of_revision_two_there_and_back() {

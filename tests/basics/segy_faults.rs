@@ -159,7 +159,7 @@ fn samples_that_a_format_cannot_hold_are_told() {
 fn textual_headers_are_found_by_their_stanzas() {
     let (bench, whole) = bench("ieee.sgy");
     let ebcdic: Vec<u8> = {
-        // `((` and blanks in EBCDIC.
+        // The header is `((` and blanks in EBCDIC.
         let mut text = vec![0x40; 3200];
         text[..2].copy_from_slice(&[0x4d, 0x4d]);
         text
@@ -459,7 +459,7 @@ fn headers_that_are_made_say_what_they_hold() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // The unit code of metres.
+    // The unit code is that of metres.
     assert_eq!(bench.bytes("a.sgy")[3254..3256], [0, 1]);
 }
 

@@ -77,7 +77,7 @@ fn records_at_one_place_are_told() {
     let mut keys = vec![0i32; 6 * 91];
     for trace in 0..6 {
         let of = &mut keys[91 * trace..][..91];
-        // Records 7, 7, 8, 8, 9, 9 at 100, 100 and 200 m.
+        // The records are 7, 7, 8, 8, 9, 9, at 100, 100 and 200 m.
         (of[2], of[21], of[23]) = (
             7 + trace as i32 / 2,
             [100, 100, 200][trace / 2],

@@ -281,7 +281,7 @@ fn times_are_rounded_to_what_headers_hold() {
 #[test]
 fn numbers_of_samples_that_words_give() {
     let bench = bench();
-    // The first samples of longer traces.
+    // Only the first samples of longer traces are read.
     bench.run("sfsegyread tape=a.sgy tfile=t.rsf ns=2 n2=1 > d.rsf");
     assert_eq!(bench.reals("d.rsf"), ramp(2));
     change(&bench, "a.sgy", "none.sgy", &[(3221, 0), (trace(0) + 114, 0)]);

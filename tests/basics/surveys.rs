@@ -132,7 +132,7 @@ fn traces_go_into_the_bins_of_their_keys() {
         (4, 1.0, Some("tracf"))
     );
     assert_eq!(bench.reals("b.rsf"), bench.reals("c.rsf"));
-    // A larger map, with a row and a column of empty bins.
+    // A larger map has a row and a column of empty bins.
     bench.run("sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr xmin=0 ymax=4 mask=m.rsf map=n.rsf > e.rsf");
     assert_eq!(bench.lengths("e.rsf", 3), [10, 5, 4]);
     let mask: Vec<i32> = bench.open("m.rsf").read_all().unwrap();
@@ -302,7 +302,7 @@ fn slices_layers_and_gains() {
     assert_eq!(bench.reals("s.rsf"), [1000.0, 1301.0, 1802.0, 0.0, 0.0, 2102.0]);
     let err = bench.refused("sfslice < panels.rsf pick=panels.rsf > o.rsf");
     assert!(err.contains("has 30 picks"), "{err}");
-    // Interfaces at depths 2 and 3+x.
+    // The interfaces are at depths 2 and 3+x.
     bench.run("sfmath n1=3 n2=2 output='2+x2*(1+x1)' > i.rsf; sfunif2 < i.rsf n1=7 d1=1 v00=1,2,3 dvdz=0,0.1,0 z0=0,2,0 > m.rsf");
     assert_eq!(bench.reals("m.rsf")[..7], [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0]);
     assert_eq!(bench.reals("m.rsf")[14..], [1.0, 1.0, 2.0, 2.1, 2.2, 3.0, 3.0]);
@@ -325,7 +325,7 @@ fn coordinates_that_four_bytes_round_are_told() {
     );
     let told = bench.said("printf '6,4728900.3,0\\n6,4728800,0\\n' | sfcsv2rsf > p.rsf");
     assert!(told.contains(&format!("line 1: y=4728900.3 {becomes}")), "{told}");
-    // Points in kilometres, 10 m apart.
+    // The points are in kilometres and 10 m apart.
     let told = bench.said("sfpoints x=4728.9003:4729.9:0.01 z=0 > p.rsf");
     assert!(told.contains("warning: x=4729."), "{told}");
     // The source moves far with each shot.

@@ -188,7 +188,7 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
     };
     let found = born.adjoint(&data, &schedule).expect("the reverse sweep");
     assert!(all.1 == found, "checkpoints on the host");
-    // Another shot and back again.
+    // The operator runs another shot, and then the first one again.
     let mut second = case.shot();
     second.sources[0].point[1] += 2.3;
     second.receivers.truncate(2);

@@ -41,7 +41,7 @@ fn the_largest_drift_of_several_shots_is_reported() {
     for shift in 0..6 {
         let mut shot = first.clone();
         shot.sources[0].point[1] += 0.3 * shift as f32;
-        // The drift of this shot by itself.
+        // This is the drift of the shot by itself.
         let lone = case.born::<f32>(&shot, case.medium());
         lone.adjoint(&data, &schedule).expect("the reverse sweep");
         born.next_shot(&shot).expect("points in the grid");

@@ -182,7 +182,7 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
             compare(open, &case, 2, &mut random);
         }
     }
-    // Mechanisms that alternate from plane to plane, with an even and an odd number of planes in the middle.
+    // Mechanisms alternate from plane to plane; the number of planes in the middle is even, then odd.
     for more in [14, 16] {
         let case = Case {
             more,

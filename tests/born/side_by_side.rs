@@ -123,7 +123,7 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
             }
         }
     }
-    // Fewer shots after the first ones, in the same memory and at other places in it.
+    // Fewer shots follow the first ones, in the same memory but at other places in it.
     company.next_shots(&shots[1..]).expect("points in the grid");
     let found = all(&company, (&schedules[0], Some(&images)), &data[1..]);
     for (kind, wanted) in first[1].iter().enumerate() {

@@ -175,7 +175,7 @@ fn waves_are_the_same_far_from_zero() {
     assert_eq!(desk.open("near-nodes.rsf").header().text("nodes_origin"), None);
     assert!(magnitude(desk.read("far-nodes.rsf")) <= 3000.0);
 
-    // The same points given in degrees.
+    // The same points are given in degrees.
     places([0.0; 2]);
     desk.put("DEGREES", "S XX 45 -117 0 0\n");
     desk.ran(&format!(

@@ -77,7 +77,7 @@ fn an_earthquake_in_a_box_is_its_tensor_along_the_axes() {
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     let top = magnitude(&b);
     let expected = b.chunks(6).flat_map(|plain| {
-        // Z, N, E at both receivers.
+        // The order is Z, N, E, each at both receivers.
         [-plain[0], -plain[1], plain[4], plain[5], plain[2], plain[3]]
     });
     let apart = largest_difference(&a, expected) / f64::from(top);
@@ -156,7 +156,7 @@ fn earthquakes_of_one_file_add_up() {
     let sum = first.iter().zip(&second).map(|(a, b)| a + b);
     let apart = relative_difference(&both, sum);
     println!("{apart:.1e}");
-    // Rounding errors of float32.
+    // The difference is caused by rounding errors of float32.
     assert!(
         magnitude(&second) > 0.1 * magnitude(&first) && apart < 1e-5,
         "{apart}"
@@ -193,7 +193,7 @@ fn latitudes_are_geographic_unless_said_otherwise() {
         &format!("sfsem3d-gpu mesh=e.rsf cmt=CMT2 stations=STATIONS2 latitude=geocentric {steps} > b.rsf"),
     );
     assert_eq!(desk.read("a.rsf"), desk.read("b.rsf"));
-    // The same points by hand, in Cartesian coordinates of the globe.
+    // The same points are computed here, in Cartesian coordinates of the globe.
     let at = |lat: f64, lon: f64, r: f64| position(lat, lon, r).map(|c| c as f32);
     desk.dataset("sou.rsf", "n1=3 n2=1", &at(source, 10.0, 6.271e6));
     desk.dataset("rec.rsf", "n1=3 n2=1", &at(station, 11.0, 6.341e6));

@@ -67,7 +67,7 @@ fn regions_of_tomography_have_its_speeds() {
     fs::remove_file(desk.path("model/tomography_model.xyz")).unwrap();
     desk.put("tomo_files/tomography_model.xyz", model(speed));
     desk.ran(&format!("{RUN} specfem=model > c.rsf"));
-    // Nodes from -3000 to 13000.
+    // The nodes are at -3000 to 13000 m.
     let nodes = [1000.0, 1000.0, 5000.0, 9000.0, 9000.0].map(speed);
     for (k, name) in ["vp", "vs", "den"].into_iter().enumerate() {
         let values = nodes.map(|node| node[k] as f32);

@@ -59,13 +59,13 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         ));
         dottest(&desk, &format!("{RUN} materials=rocks.rsf {words}"));
     }
-    // All constants of both regions.
+    // The parameters are all constants of both regions.
     regions(22);
     desk.ran(&format!(
         "sfsem2d-gpu {RUN} device=cpu materials=rocks.rsf > data.rsf"
     ));
     dottest(&desk, &format!("{RUN} materials=rocks.rsf wrt=ccc,rho"));
-    // The nodes of a model, of stiffnesses, and of a separate grid.
+    // The parameters are those at the nodes of a model, of stiffnesses, and of a separate grid.
     let nodes = |count: usize| {
         desk.dataset("dm.rsf", &format!("{GRID} n3={count}"), &vec![1.0; NODES * count]);
     };
@@ -77,7 +77,7 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         &desk,
         &format!("{RUN} materials=rocks.rsf on=grid oqz=-40 dqz=100 nqz=7 oqx=-40 dqx=100 nqx=9"),
     );
-    // Quality factors given as numbers, and as grids.
+    // Quality factors are given as numbers, and as grids.
     nodes(5);
     dottest(&desk, &format!("{RUN} vp=vp.rsf qp=60 qs=40 wrt=vp,vs,rho,qp,qs"));
     for (name, first) in [("qp.rsf", 70.0f32), ("qs.rsf", 45.0)] {
@@ -88,7 +88,7 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         &desk,
         &format!("{RUN} vp=vp.rsf qp=qp.rsf qs=qs.rsf qmech=coarse wrt=vp,vs,rho,qp,qs tdc=y"),
     );
-    // A grid for each region, of speeds and quality factors.
+    // Each region has a grid of speeds and quality factors.
     for (name, first) in [("vp.rsf", 2700.0f32), ("qp.rsf", 70.0), ("qs.rsf", 45.0)] {
         let values: Vec<f32> = (0..2 * NODES)
             .map(|k| first * (1.0 + 0.01 * (k % 8) as f32))

@@ -176,7 +176,7 @@ fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
     );
 }
 
-/// The gradient of a least-squares misfit is quadratic in the strength of the sources, also for the default strength of
+/// The gradient of a least-squares misfit is quadratic in the strength of the sources, even for the default strength of
 /// one newton-metre.
 #[test]
 fn weak_sources_have_the_gradient_of_strong_ones() {

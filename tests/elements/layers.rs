@@ -75,7 +75,7 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     let folder = desk.path("MESH");
     std::fs::create_dir(&folder).unwrap();
     let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    // Four cubes of 100 m on top of each other, z upwards.
+    // Four cubes of 100 m are on top of each other, with z upwards.
     let corners = [[0, 0], [100, 0], [100, 100], [0, 100]];
     let mut nodes = String::from("20\n");
     for level in 0..5 {
@@ -134,7 +134,7 @@ fn layers_that_cannot_be_are_sentences() {
             "cpml=700",
             "fill the mesh along x, where it is 1200 m long",
         ),
-        // Layers from both sides that just touch.
+        // Layers from both sides just touch each other.
         ("cpml=200", "cpml=600", "fill the mesh along x"),
         ("cpml=200", "cpml=200 sponge=300", "cannot be combined"),
         (

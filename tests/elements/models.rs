@@ -19,7 +19,7 @@ fn apart(wanted: &[f32], found: &[f32]) -> f64 {
 fn a_model_on_a_grid_is_what_the_mesh_is_filled_with() {
     let desk = hill();
     let plain = run(&desk, "", "plain.rsf");
-    // The material of the mesh's own region, with air above the ground and meaningless values below the mesh.
+    // The model has the material of the mesh's own region, air above the ground, and meaningless values below the mesh.
     let cells = 36 * 43;
     let of = |rock: f32, air: f32| -> Vec<f32> {
         let value = |k: usize| {
@@ -78,7 +78,7 @@ fn quality_factors_of_waves_damp() {
     let lossy = run(&desk, "qp=40 qs=20 qband=1,12 qref=5", "lossy.rsf");
     let none = run(&desk, "qp=0 qs=0", "none.rsf");
     assert!(apart(&plain, &none) < 1e-5);
-    // The same rock with quality factors of its moduli: 1/Qp = L/Qmu + (1-L)/Qkappa with L = 4/3 (vs/vp)^2.
+    // The same rock is given by quality factors of its moduli: 1/Qp = L/Qmu + (1-L)/Qkappa with L = 4/3 (vs/vp)^2.
     let shear = 4.0 / 3.0 * (1700.0_f64 / 3000.0).powi(2);
     let kappa = (1.0 - shear) / (1.0 / 40.0 - shear / 20.0);
     desk.dataset(
@@ -152,7 +152,7 @@ fn a_fibre_measures_the_strain_along_it() {
     let top = magnitude(&das);
     for (record, das) in strain.chunks(6).zip(das.chunks(2)) {
         for k in 0..2 {
-            // The components zz, xx, zx of the strain tensor.
+            // The record holds the components zz, xx, zx of the strain tensor.
             let [x, z] = along[k];
             let exact = z * z * record[k] + x * x * record[2 + k] + 2.0 * x * z * record[4 + k];
             assert!((exact - das[k]).abs() < 1e-5 * top);
@@ -167,7 +167,7 @@ fn a_fibre_measures_the_strain_along_it() {
     assert!(apart(&first(&das), &first(&long)) > 0.02);
     let cut = run(&desk, "data=das along=one.rsf gauge=60 ngpu=5", "cut.rsf");
     assert_eq!(cut, long);
-    // The mean of the strain at points along the gauge, by the trapezoidal rule.
+    // The strain at points along the gauge is averaged by the trapezoidal rule.
     let places: Vec<f32> = (0..=60)
         .flat_map(|k| {
             let t = k as f32 - 30.0;

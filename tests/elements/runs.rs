@@ -197,7 +197,7 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     let folder = desk.path("MESH");
     std::fs::create_dir(&folder).unwrap();
     let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    // Two cubes of 100 m on top of each other, z upwards.
+    // Two cubes of 100 m are on top of each other, with z upwards.
     let corners = [[0, 0], [100, 0], [100, 100], [0, 100]];
     let mut nodes = String::from("12\n");
     for level in 0..3 {
@@ -226,7 +226,7 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     assert!(folder.iter().any(|x| *x != 0) && folder == bits("mesh=mesh.rsf"));
     let closed = bits("specfem=MESH absorbing=none");
     assert!(closed != folder && closed == bits("mesh=mesh.rsf absorbing=none"));
-    // Without absorbing faces, and with Q, which attenuation=n switches off.
+    // A folder without absorbing faces gives the same as absorbing=none, and so does one with Q and attenuation=n.
     std::fs::remove_file(desk.path("MESH/absorbing_surface_file_bottom")).unwrap();
     assert!(closed == bits("specfem=MESH"));
     let lossy = rock.replace("9999. 9999.", "90. 40.");
@@ -360,7 +360,7 @@ impl Column {
     }
 }
 
-/// The amplitude decreases along the path as the quality factor predicts, also with one mechanism per point.
+/// The amplitude decreases along the path as the quality factor predicts, even with one mechanism per point.
 #[test]
 fn quality_factors_of_materials_attenuate() {
     let column = Column::new();

@@ -108,7 +108,7 @@ fn states_of_other_surveys_are_refused() {
     }
 }
 
-/// There is a warning for a shot whose data are zero, also in a run that continues from a state that includes it.
+/// There is a warning for a shot whose data are zero, even in a run that continues from a state that includes it.
 #[test]
 fn silent_shots_of_a_state_are_told() {
     let desk = desk();

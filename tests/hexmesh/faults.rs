@@ -177,7 +177,7 @@ fn plates(nodes: &[f32], elements: &[i32], regions: &[i32]) -> String {
 
 #[test]
 fn hanging_nodes_and_stranded_fluids_are_told_with_their_elements() {
-    // Two small elements next to a large one.
+    // Two small elements are next to a large one.
     let nodes = [0., 0., 2., 0., 2., 2., 0., 2., 3., 0., 3., 1., 2., 1., 3., 2.];
     let text = plates(&nodes, &[0, 1, 2, 3, 1, 4, 5, 6, 6, 5, 7, 2], &[0, 0, 1]);
     assert!(
@@ -186,7 +186,7 @@ fn hanging_nodes_and_stranded_fluids_are_told_with_their_elements() {
         ),
         "{text}"
     );
-    // Water that touches rock only at a corner.
+    // The water touches rock only at a corner.
     let nodes = [0., 0., 1., 0., 1., 1., 0., 1., 2., 1., 2., 2., 1., 2.];
     let text = plates(&nodes, &[0, 1, 2, 3, 2, 4, 5, 6], &[0, 1]);
     assert!(

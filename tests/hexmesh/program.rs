@@ -85,7 +85,7 @@ fn a_valley_in_two_dimensions_with_a_doubling() {
         "sfhexmesh surfaces=2000,800,topo.rsf layers=4,6 nx=40 doubling=2 rho=2600,2300 vp=4000,2800 vs=2300,1500 curved=y > m.rsf",
     );
     assert_eq!(made.code, 0, "{}", made.err);
-    // Four rows of 20, a doubling of 3 x 20, five rows of 40.
+    // There are four rows of 20 elements, a doubling of 3 x 20, and five rows of 40.
     assert!(made.err.contains("340 elements of 9 nodes"), "{}", made.err);
     // The numbers of nodes and elements count from 0.
     let axes = desk.axes("m.rsf", 2);

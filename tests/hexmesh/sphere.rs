@@ -133,7 +133,7 @@ fn the_whole_mesh_of_the_paper() {
 #[test]
 fn volumes_of_all_layers_are_those_of_shells() {
     let desk = Desk::new();
-    // Elements of one degree; those of the paper are three times finer.
+    // Elements are one degree wide; those of the paper are three times finer.
     let (_, raw) = chunk(&desk, "nx=16 width=16,24 ny=24 lat=-50 lon=170 turn=33 judge=n");
     let angle = Chunk::new(-50.0, 170.0, 33.0, [16.0, 24.0]).solid_angle();
     let radii = mantle();

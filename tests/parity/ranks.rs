@@ -95,7 +95,7 @@ fn ranks_of_a_volume_give_the_same_bits() {
 fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     let world = World::plane();
     let mut shot = world.shot(settings()[0]);
-    // A window that includes no planes of the first and the last rank.
+    // The window includes no planes of the first and the last rank.
     let window = [3..30, 10..45, 0..1];
     shot.snapshots.as_mut().expect("the world has snapshots").window = window;
     let whole = world.run(&shot, 1, &[]);

@@ -31,8 +31,8 @@ fn worst(world: &World, tape: &Tape<f32>, expect: impl Fn(&dyn Fn(usize) -> f64,
     largest_difference(found, wanted) / tape.peak()
 }
 
-/// Slabs whose cuts are at receivers (even numbers) and between two of them (odd numbers), also in the frame and at the
-/// source.
+/// Slabs whose cuts are at receivers (even numbers) and between two of them (odd numbers), including in the frame and
+/// at the source.
 fn cases() -> [(World, Vec<usize>); 2] {
     [
         (World::plane(), vec![8, 17, 12, 10, 13]),

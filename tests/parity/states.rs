@@ -290,7 +290,7 @@ fn bad_states_are_refused_in_a_sentence() {
     low[4096 + 29 * block..].swap_with_slice(&mut high[..block]);
     let e = refusal(&world, &shot, &bad).to_string();
     assert!(e.contains("damaged"), "{e}");
-    // Files of other kinds.
+    // Files of other kinds are refused.
     for bytes in [&b"n1=3 in=stdin\n"[..], b"SIFAKA", b""] {
         let e = refusal(&world, &shot, bytes);
         assert!(

@@ -132,7 +132,7 @@ fn thin_frame(one_way: Form, steps: usize) -> Vec<f64> {
         rho: 2.0,
     };
     let tape = run::<f32>(&s, medium(&padded, |_| (Stiffness::isotropic(speeds), 2.0)));
-    // Two components on all cells, of forty snapshots.
+    // There are forty snapshots of two components on all cells.
     let each = 2 * padded.cells();
     let all = records_of(40 * each, tape.snapshots.iter().flat_map(|(_, u)| u));
     all.chunks(10 * each).map(largest::<&f64>).collect()

@@ -18,7 +18,7 @@ fn the_upwind_condition_sends_back_what_the_published_one_does_on_every_face() {
     let dt = 0.2f32;
     let nt = ((40.0 + w.t0) / f64::from(dt)) as usize;
     let middle = [17.0, 18.0, 19.0];
-    // Receivers two nodes in front of every face, near its middle.
+    // Receivers are two nodes in front of every face, near its middle.
     let receivers: Vec<[f32; 3]> = (0..3)
         .flat_map(|axis| [2.0, N[axis] as f32 - 3.0].map(|place| (axis, place)))
         .map(|(axis, place)| {

@@ -11,7 +11,8 @@ use kernels::methods::displacement::{Shot, Snapshots};
 /// `width` nodes; 0 is a jump.
 fn alternating(width: f64) -> [f64; 2] {
     let padded = Padded::new(&Grid::new_2d([321, 161], [0.0; 2], [1.0; 2]), 20);
-    // The rocks and the wavelet of the chapter, in nodes of 5 m and in ms: 27 nodes per wavelength at the peak.
+    // These are the rocks and the wavelet of the chapter, in units of 5 m (a node) and ms, with 27 nodes per wavelength
+    // at the peak.
     let w = Ricker::starting_at_zero(0.015);
     let dt = 0.5f32;
     let nt = 1000;
@@ -42,7 +43,7 @@ fn alternating(width: f64) -> [f64; 2] {
         ..shot(dt, samples, line, vec![[170.0, 80.0, 0.0]])
     };
     let tape = run_on::<f32>(&s, medium(&padded, cell), 2, &[]).expect("the shot runs");
-    // The vertical one of the two components along the middle column.
+    // `field` is the vertical one of the two components along the middle column.
     let all = records_of(2 * 321 * nt, tape.snapshots.iter().flat_map(|(_, u)| u));
     let field = |it: usize| &all[2 * 321 * it..][..321];
     let direct = largest((0..500).map(|it| field(it)[180]));

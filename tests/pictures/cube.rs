@@ -27,7 +27,7 @@ fn faces_show_their_planes() {
     let desk = Desk::new();
     steps(&desk);
     let pixels = desk.pixels("grey3 frame1=3 frame2=1 frame3=2 point1=0.5 point2=0.5", "steps");
-    // Middles of samples on each face; the box is divided in the middle in both directions.
+    // These are the middles of samples on each face; the box is divided in the middle in both directions.
     let front = |i1: f64, i2: f64| pixels.inside(0.5 * (i2 + 0.3) / 5.0, 0.5 + 0.5 * (i1 + 0.3) / 6.0);
     let side = |i1: f64, i3: f64| pixels.inside(0.5 + 0.5 * (i3 + 0.3) / 4.0, 0.5 + 0.5 * (i1 + 0.3) / 6.0);
     let top = |i2: f64, i3: f64| pixels.inside(0.5 * (i2 + 0.3) / 5.0, 0.5 - 0.5 * (i3 + 0.3) / 4.0);

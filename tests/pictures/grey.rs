@@ -142,7 +142,7 @@ fn frames_and_their_gain() {
 #[test]
 fn pclip_bias_and_power() {
     let desk = Desk::new();
-    // 0 to 98, and a value of 1000.
+    // The values are 0 to 98, and 1000.
     let values: Vec<f32> = (0..99).map(|i| i as f32).chain([1000.0]).collect();
     desk.floats("ramp", "n1=10 n2=10", &values);
     let ends = |words: &str| desk.made(&format!("grey verb=y {words}"), "ramp").1;
@@ -329,7 +329,7 @@ fn what_is_not_a_number_stands_out() {
 #[test]
 fn large_planes_fade_instead_of_turning_into_others() {
     let desk = Desk::new();
-    // Alternating signs on top of a slow trend along axis 1: the signs must not be visible in any pixel.
+    // Signs alternate on top of a slow trend along axis 1, and must not be visible in any pixel.
     let sign = |z: usize, x: usize| if (z + x).is_multiple_of(2) { 1.0 } else { -1.0 };
     let column = |x: usize| (0..9000).map(move |z| sign(z, x) + z as f32 / 4500.0);
     let values: Vec<f32> = (0..400).flat_map(column).collect();

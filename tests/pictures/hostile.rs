@@ -263,7 +263,7 @@ fn one_sample_alone_fills_the_box() {
 #[test]
 fn contours_keep_the_waves_of_wide_planes() {
     let desk = Desk::new();
-    // Waves of five samples each, between 0.2 and 0.8 of the height of the box.
+    // Each wave has five samples, and lies between 0.2 and 0.8 of the height of the box.
     let wave = |x: u16| 0.3 * (std::f32::consts::TAU * f32::from(x) / 5.0).cos();
     let values: Vec<f32> = (0..1000).flat_map(|x| [wave(x) - 0.5, wave(x) + 0.5]).collect();
     desk.floats("wide", "n1=2 n2=1000", &values);

@@ -133,7 +133,7 @@ fn opacity_and_pictures_in_pictures() {
             .made("pictures mode=side part.svg part.svg format=pdf", "-")
             .0,
     );
-    // A section and its bar, twice.
+    // A section and its bar are there twice.
     assert_eq!(page.with("/Subtype /Image").len(), 4);
     desk.floats("curve", "n1=3 n2=1", &[0.0, 2.0, 1.0]);
     // The background of a legend has an opacity of 85 %.

@@ -162,7 +162,7 @@ fn parameters_without_effect_are_told() {
             "sponge=100",
             "unknown parameter sponge=: sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge",
         ),
-        // Parameters of other programs.
+        // These are parameters of other programs.
         (
             "freesurface=n",
             "unknown parameter freesurface= (did you mean free= ?)",

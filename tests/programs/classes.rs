@@ -107,7 +107,7 @@ fn all_coefficients() {
         let own = data(&desk, ndim, "", "medium isotropic, ");
         let wide = "medium isotropic (taken as triclinic";
         assert_eq!(data(&desk, ndim, "sym=tri", wide), own);
-        // The same rock in a file of all coefficients.
+        // The same rock is given by a file of all coefficients.
         all_planes(&desk, ndim, false);
         for (sym, told) in [
             ("", "medium isotropic, "),

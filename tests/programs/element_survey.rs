@@ -25,7 +25,7 @@ fn desk(ndim: usize, sea: bool) -> Desk {
         3 => vec![x, 140.0, z],
         _ => vec![x, z],
     };
-    // One source in each layer.
+    // Each layer has one source.
     let pair = |x: f32| [at(x, 290.0), at(x + 31.0, 110.0)].concat();
     let sources: Vec<f32> = [150.0, 200.0, 250.0].into_iter().flat_map(pair).collect();
     let spread = |shift: f32| {

@@ -163,7 +163,7 @@ fn images_of_long_steps_are_those_of_short_ones() {
 #[test]
 fn estimated_time_functions_are_in_true_time() {
     let desk = observed();
-    // The same pulse, half as strong.
+    // The second pulse is the same, but half as strong.
     let rate = |strength: f32, k: usize| {
         let t = (k as f32 + 0.5) * DT as f32 - 0.08;
         strength * -t * (-(t / 0.013).powi(2)).exp()

@@ -160,15 +160,16 @@ fn shots_fill_a_gpu() {
         run(&desk, (1, 20_000_000_000), &line)
     };
     for (shots, nb, at_a_time) in [
-        // 40 x 42 cells per shot: two batches of at most 32, so 200 shots are four rounds of two batches of 25.
+        // A shot has 40 x 42 cells. Two workers have batches of at most 32, so 200 shots are four rounds of two batches
+        // of 25.
         (200, 8, 50),
         (64, 8, 64),
         (65, 8, 34),
         (5, 8, 5),
-        // 1032 x 1034 cells: seven shots have less than eight million, so two workers have four each; 20 shots are
-        // three rounds.
+        // A shot has 1032 x 1034 cells, and seven shots have less than eight million, so two workers have four each; 20
+        // shots are three rounds.
         (20, 500, 8),
-        // 2032 x 2034 cells: only one shot fits.
+        // Of shots with 2032 x 2034 cells only one fits.
         (3, 1000, 1),
     ] {
         let Some(planned) = of(shots, nb) else {

@@ -288,7 +288,7 @@ fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
 fn shots_of_a_pipe_run_alone_where_they_fail_together() {
     let (desk, line) = survey("");
     let (_, words) = line.split_once(' ').expect("a program and its words");
-    // All three shots in one batch.
+    // All three shots are in one batch.
     let little = ("FAKE_MEMORY", "400000000");
     for (asked, variables, told) in [
         ("gpu=0", vec![little], "GPU 0 Fake 0 (90)"),

@@ -314,8 +314,8 @@ fn column(rock: impl Fn(f64) -> [f64; 2]) -> Vec<f64> {
 /// The aim is the same for displacements, whose bound of 1 % is set by the currently measured error, 0.9 %.
 #[test]
 fn down_sampled_layers_keep_arrivals() {
-    // Layers of 7 to 20 m between 800 and 1000 m, alternately twice as fast, with boundaries half way between fine
-    // nodes.
+    // Layers 7 to 20 m thick lie between 800 and 1000 m. Every other one is twice as fast, and boundaries are half way
+    // between fine nodes.
     let mut depths = vec![801.25];
     while depths[depths.len() - 1] < 985.0 {
         let k = depths.len() - 1;

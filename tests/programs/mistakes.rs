@@ -131,7 +131,7 @@ fn units_of_files_that_are_not_si_are_told() {
             && !plain.err.contains("Check the units"),
         "{plain:?}"
     );
-    // Axes in km together with speeds in m/s.
+    // Axes are in km, but speeds in m/s.
     let axes = "n1=24 d1=0.01 n2=26 d2=0.01";
     for (name, value) in [("vp", 3000.0f32), ("vs", 1700.0), ("den", 2200.0)] {
         desk.dataset(&format!("{name}-km.rsf"), axes, &[value; 24 * 26]);
@@ -157,7 +157,7 @@ fn units_of_files_that_are_not_si_are_told() {
             .contains("points: check that the axes of the model are in m"),
         "{run:?}"
     );
-    // A wavelet in ms.
+    // The axis of the wavelet is in ms.
     desk.dataset("ms.rsf", "n1=3 d1=1 unit1=ms", &[0.0, 1.0, 0.0]);
     let line = velocity_stress::line(2).replace("tau=0.008", "series=ms.rsf");
     let run = desk.sh(&format!("{line} plan=y"));

@@ -206,7 +206,7 @@ fn operators_refuse_data_of_other_shots() {
                     .contains("is of shots=2-3, but this run of shots=1-2: give the data"),
             "{run:?}"
         );
-        // The same data without the list: the axis says which shots they are.
+        // Without the list the axis of the same data says which shots they are.
         let unlisted = "sed '/shots=/d' late.rsf > unlisted.rsf";
         let run = desk.sh(&format!(
             "{unlisted}; {} < unlisted.rsf > out.rsf",
@@ -280,7 +280,7 @@ fn operators_take_picked_shots() {
         let refused = run.err.contains("give the data of a run with the same shots");
         assert_eq!((run.code, refused), (code, code == 1), "{o4}: {run:?}");
     }
-    // The data of a perturbation of the model.
+    // The picked shots of a linearised run have the data of a run with all shots.
     let change: Vec<f32> = (0..3 * slow.len()).map(|k| (k * 7919 % 100) as f32).collect();
     desk.dataset("dm.rsf", "n1=24 n2=26 n3=3 d1=10 d2=10", &change);
     let of = |extra: &str| {

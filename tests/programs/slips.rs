@@ -18,7 +18,7 @@ fn points_in_the_frame_are_refused() {
     for ndim in [2, 3] {
         let desk = shot::desk(ndim);
         let mut outside = shot::middle(ndim);
-        // Two cells beyond the last node along x, in the frame of eight cells.
+        // The point is two cells beyond the last node along x, in the frame of eight cells.
         outside[0] = 0.25;
         let both: Vec<f32> = shot::middle(ndim).into_iter().chain(outside.clone()).collect();
         desk.dataset("rec2.rsf", &format!("n1={ndim} n2=2"), &both);
@@ -59,7 +59,7 @@ fn messages_say_what_is_wrong() {
         let said = sentence(&shot::shoot(&desk, 2, words));
         assert!(said.contains(wanted), "{words}: {said}");
     }
-    // A bell wider than the frame, around a source on the edge of the model.
+    // A bell that is wider than the frame surrounds a source on the edge of the model.
     desk.dataset("edge.rsf", "n1=2 n2=1", &[0.1, 0.0]);
     let line = shot::line(2)
         .replace("sou=sou.rsf", "sou=edge.rsf")

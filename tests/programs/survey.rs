@@ -61,7 +61,7 @@ fn shots_are_runs_of_their_own() {
                 "{ndim}-D {extra}: shot {shot}"
             );
         }
-        // One spread for all shots.
+        // All shots have one spread.
         desk.ran(&format!(
             "{} > data.rsf",
             with(ndim, "sous.rsf", "rec0.rsf", extra)
@@ -294,7 +294,7 @@ fn sources_are_estimated() {
     let line = words("sfvsfd2d-gpu", "sou0.rsf", "rec0.rsf", "series=series.rsf").replace("tau=0.008", "");
     desk.ran(&format!("{line} > again.rsf"));
     let (again, wanted) = (desk.read("again.rsf"), desk.read("data.rsf"));
-    // The data of the first of three shots.
+    // The data are compared with those of the first of three shots.
     let off = relative_difference(&again, &wanted[..wanted.len() / 3]);
     println!("{off:.1e}");
     assert!(off < 0.05, "{off}");

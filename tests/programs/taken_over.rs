@@ -80,7 +80,7 @@ fn data_of_another_clock_are_not_taken_over() {
     }
 }
 
-/// Messages number shots as the survey does, also if a run makes only some of them.
+/// Messages number shots as the survey does, even if a run makes only some of them.
 #[test]
 fn shots_are_named_by_their_numbers_in_the_survey() {
     let desk = desk(2);

@@ -210,7 +210,7 @@ fn models_of_layers_and_of_stiffnesses_are_told_with_their_numbers() {
     desk.dataset("vs.rsf", "n1=4 n2=5 d1=10 d2=10 o1=0 o2=5000", &[1700.0; 20]);
     desk.dataset("wide.rsf", "n1=4 n2=5 d1=10 d2=12", &[2000.0; 20]);
     desk.dataset("next.rsf", "n1=4 n2=5 d1=10 d2=10 o2=5010", &[2000.0; 20]);
-    // Apart by rounding in single precision.
+    // The origins differ by rounding in single precision.
     desk.dataset(
         "near.rsf",
         "n1=4 n2=5 d1=10 d2=10 o1=0.002 o2=5000.002",

@@ -16,7 +16,7 @@ fn sheets_have_one_medium_in_either_direction() {
     let coarse = |name: &str, upright: bool| -> [Vec<f32>; 5] {
         let soft = |cell: usize| (if upright { cell / N } else { cell % N }).abs_diff(N / 2) <= 1;
         let plane = |hard: f32, weak: f32| (0..N * N).map(move |cell| if soft(cell) { weak } else { hard });
-        // c11, c33, c55 and c13 in GPa of rocks with 3000 and 2000 m/s, 1700 and 1000 m/s.
+        // These are c11, c33, c55 and c13, in GPa, of rocks with vp = 3000 and 2000 m/s and vs = 1700 and 1000 m/s.
         let planes =
             [(20.7, 8.0), (20.7, 8.0), (6.647, 2.0), (7.406, 4.0)].map(|(a, b)| plane(a * 1e9, b * 1e9));
         let ccc: Vec<f32> = planes.into_iter().flatten().collect();

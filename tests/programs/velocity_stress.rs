@@ -356,7 +356,7 @@ fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
     let scale = f64::from(magnitude(&now));
     let apart = largest_difference(&late[4 * records..], &now[..now.len() - 4 * records]) / scale;
     assert!(apart < 1e-5, "{apart}");
-    // The Gaussian of eq. 10 as samples.
+    // `rate` gives the Gaussian of eq. 10 as samples.
     let rate = |k: usize| {
         let t = 0.0005 * k as f64 / 0.008 - 4.0;
         ((-0.5 * t * t).exp() / ((2.0 * std::f64::consts::PI).sqrt() * 0.008)) as f32

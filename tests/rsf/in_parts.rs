@@ -69,7 +69,7 @@ fn a_second_run_copies_what_lies_elsewhere() {
         )));
         whole(&scratch, "c.rsf");
     }
-    // Values after the header in one file, written to another file and to two files.
+    // The first part, in one file after its header, is continued in two files, in one file, and in a pipe.
     let scratch = Scratch::new();
     succeeded(&scratch.shell("probe mode=part n1=2001 label=note out=stdout > a.rsf"));
     let bytes = fs::read(scratch.file("a.rsf")).unwrap();

@@ -135,7 +135,7 @@ impl<const D: usize> Body<D> {
                 record.push(engine.record(receiver, quantity).map(f64::from));
             }
         }
-        // Or the replacement that `SPOIL` requests.
+        // If `SPOIL` requests it, the records are replaced.
         let spoil = |record| spoil::spoiled(record, ([f64::NAN; D], [0.0; D]), &spoil::ALL);
         let records: Vec<_> = records.into_iter().map(spoil).collect();
         for record in &records {

@@ -146,7 +146,7 @@ fn motion<const D: usize>(water: [f64; 2], rock: [f64; 3], share: f64) -> Vec<f6
 #[test]
 fn the_stable_step_counts_what_meets() {
     for (water, rock) in [
-        // Soft sediment, softer sediment, and brine of another density below a stiff layer.
+        // The cases are soft sediment, softer sediment, and brine of another density below a stiff layer.
         ([1000.0, 1500.0], [2000.0, 2200.0, 1000.0]),
         ([1000.0, 1500.0], [1800.0, 1800.0, 700.0]),
         ([1200.0, 2600.0], [2400.0, 3000.0, 1700.0]),

@@ -73,7 +73,7 @@ fn errors(frequency: f64, modes: &[Mode]) -> Vec<f64> {
     let error = |mode: &Mode| {
         let k = *mode as usize;
         let slowness = rays[k].0;
-        // r^2 times the part of a receiver, n steps after its arrival.
+        // `part` is r^2 times the part of a receiver, n steps after its arrival.
         let part = |of: usize, n: usize| {
             let late = RADII[of] * slowness / body.dt + n as f64;
             let (first, share) = (late as usize, late.fract());

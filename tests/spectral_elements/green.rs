@@ -48,7 +48,7 @@ fn highest_frequency(n: i32) -> f64 {
 /// Largest difference from `exact` relative to its largest value, until waves return from the sides.
 fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64; 3]) -> f64 {
     let (mesh, basis) = (bent([16, 16, 16], true), Basis::new(4).unwrap());
-    // Five points per wavelength of S at the highest frequency in the largest element.
+    // The largest element has five points per wavelength of S at the highest frequency.
     let resolved = quality::all(&mesh, &basis)
         .iter()
         .map(|q| q.frequency(ROCK.b, 4))

@@ -141,7 +141,7 @@ fn a_layer_over_a_half_space_within_two_percent() {
 
 /// Misfits for an attenuating layer and half-space; without attenuation they must be larger.
 fn lossy(grain: Grain) -> f64 {
-    // Q of the bulk modulus from those of the waves; in the layer it is infinite except for rounding.
+    // Q of the bulk modulus follows from those of the waves; in the layer it is infinite except for rounding.
     let relaxation = |k: usize| {
         let ([_, vp, vs], [qp, qs]) = (LAYERS[k], Q[k]);
         let shear = 4.0 / 3.0 * (vs / vp).powi(2);

@@ -116,7 +116,7 @@ fn crystal<const D: usize>(body: &mut Body<D>) {
                 (false, true) => lambda,
                 _ => 0.0,
             };
-            // Symmetric, and small enough for a stable medium.
+            // The change is symmetric, and small enough for a stable medium.
             *c += 0.08 * mu * (1.7 * (i + j) as f64 + 0.4 * (i * j) as f64).sin();
         }
     }
@@ -357,7 +357,7 @@ fn taylor<const D: usize>(
         "{D}-D {case:?} {parameters:?}: {far:.2e} and {near:.2e} from differences, order {:.2}",
         (far / near).log2()
     );
-    // A quarter, plus 2e-5 for rounding.
+    // The ratio is a quarter, and 2e-5 are for rounding.
     assert!(
         largest([near]) < 2e-3 && near < 0.27 * far + 2e-5,
         "{near:e} {far:e}"

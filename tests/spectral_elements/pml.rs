@@ -221,7 +221,7 @@ fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: us
     assert!(found[4] < 1e-3 * peak, "{what}: {found:?} of {peak}");
 }
 
-/// The inside of a layer moves, but its outer end does not.
+/// The inside a layer moves, but its outer end does not.
 #[test]
 fn layers_end_at_rest() {
     let body = body([9, 8], rock(), false);

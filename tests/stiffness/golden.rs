@@ -156,7 +156,8 @@ fn compare_tensors(name: &str, dim: &str, places: &[(usize, usize)], wrong: impl
     let tensors: Vec<_> = (0..cells).map(tensor).collect();
     for (p, &(i, j)) in places.iter().enumerate() {
         let got: Vec<f32> = tensors.iter().map(|c| c[i - 1][j - 1] as f32).collect();
-        // relative to the largest coefficient: the original computes in float32, and many of these are differences
+        // Differences are relative to the largest coefficient, because the original computes in float32, and many
+        // coefficients are differences.
         let scale = f64::from(magnitude(want.plane(0, places.len())));
         let worst = largest_difference(&got, want.plane(p, places.len())) / scale;
         if wrong((i, j)) {

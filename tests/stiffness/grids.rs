@@ -57,7 +57,7 @@ fn passes_do_not_matter() {
     };
     let held = values(run(&format!("vp={} {rest}", path("vp")), None));
     let streamed = values(run(&format!("vp={} {rest} memory=0", path("vp")), None));
-    // 120,000 cells: two planes per MiB
+    // There are 120,000 cells, so that two planes fit in a MiB.
     let grouped = values(run(&format!("vp={} {rest} memory=1", path("vp")), None));
     let piped = values(run(&format!("{rest} memory=0"), Some(large(n, 3.0))));
     assert_eq!(held.len(), 4 * 120_000);

@@ -2,7 +2,7 @@
 //! test it.
 //!
 //! Streams are synchronous, or late ([`Emulator::late`]). Device memory is host memory between two guards, which
-//! [`Accelerator::finish`] checks; copies outside of allocated device memory are refused.
+//! [`Accelerator::finish`] checks; copies outside allocated device memory are refused.
 #![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use std::ffi::c_void;

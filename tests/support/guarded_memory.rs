@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 pub const POISON: u8 = 0xFF;
 
 /// The bytes of a word of guards, by their addresses: a signaling NaN, which no sum or product returns as it was, so that
-/// numbers that are changed in place are seen, and as an index far outside of any array.
+/// numbers that are changed in place are seen, and as an index far outside any array.
 const WORD: [u8; 4] = 0x7FA0_0001_u32.to_ne_bytes();
 static FENCE: [u8; GUARD + WORD.len()] = {
     let (mut all, mut k) = ([0; GUARD + WORD.len()], 0);
@@ -114,7 +114,7 @@ pub fn fence(address: u64) -> &'static [u8] {
     &FENCE[(address % WORD.len() as u64) as usize..][..GUARD]
 }
 
-/// A description of a write outside of device memory, if there was one.
+/// A description of a write outside device memory, if there was one.
 ///
 /// # Safety
 /// There are guards on both sides of the memory and nothing writes to them now.

@@ -360,7 +360,7 @@ fn weights(shot: &Shot<'_>, k: f64, [_, x, y]: [f64; 3]) -> [[C; 3]; 3] {
     let r = x.hypot(y);
     let (s, c) = if r > 0.0 { (y / r, x / r) } else { (0.0, 1.0) };
     let bessel = |n: i32| libm::jn(n, k * r) * k / TAU;
-    // Along z, then away from the source and around it.
+    // The components are along z, away from the source, and around it.
     let (z, away, around) = match shot.source {
         Source::Twist => {
             let (sin, cos) = (2.0 * s * c, c * c - s * s);

@@ -114,7 +114,7 @@ fn imports(tokens: TokenStream, own: &[String], found: &mut Vec<Vec<String>>) {
                 while let Some(above) = path.strip_prefix("super::") {
                     path = above;
                     from.pop();
-                    // The identifier and its two colons.
+                    // This skips the identifier and its two colons.
                     k += 3;
                 }
                 let joined = |part: &str| {

@@ -64,7 +64,7 @@ fn components_that_part_are_scalar_waves() {
     }
 }
 
-/// An isotropic medium gives the same waves with the nine stiffnesses of the orthorhombic kernels, also with
+/// An isotropic medium gives the same waves with the nine stiffnesses of the orthorhombic kernels, with and without
 /// attenuation.
 #[test]
 fn classes_agree_where_they_overlap() {

@@ -69,7 +69,7 @@ fn attenuation(q: [f64; 2], mechanisms: Mechanisms) -> Attenuation {
 
 /// The largest misfit, and the largest difference due to attenuation, relative to the receiver's largest velocity.
 fn misfit(q: [f64; 2], mechanisms: Mechanisms) -> [f64; 2] {
-    // Ten cells per shortest wavelength.
+    // There are ten cells per shortest wavelength.
     let w = Ricker::starting_at_zero(B / 100.0 / 2.5);
     let losses = attenuation(q, mechanisms);
     let law = losses.law(3);

@@ -66,7 +66,7 @@ fn ready(n: [usize; 2], o: [f32; 2], cells: usize, w: &Ricker, nt: usize) -> (Sh
 
 /// The largest difference in decibels relative to the largest value at any receiver.
 fn reflection(n: [usize; 2], receivers: &[[f32; 3]], nt: usize) -> f64 {
-    // Ten cells per wavelength of S at the highest frequency.
+    // There are ten cells per wavelength of S at the highest frequency.
     let w = Ricker::starting_at_zero(B / 10.0 / 2.5);
     let record = |(mut s, grid): (Shot, Grid)| {
         s.receivers = receivers.to_vec();

@@ -37,7 +37,7 @@ fn scholte([a, b, rho]: [f64; 3]) -> f64 {
 /// The largest misfit of any component relative to the receiver's largest velocity.
 fn misfit(rock: [f64; 3], order: usize, cells: f64) -> f64 {
     let slowest = scholte(rock);
-    // So many cells per shortest wavelength of the slowest wave.
+    // There are `cells` cells per shortest wavelength of the slowest wave.
     let w = Ricker::starting_at_zero(slowest / cells / 2.5);
     let dt = 0.4 / rock[0];
     let scale = cells / 10.0;
@@ -47,7 +47,7 @@ fn misfit(rock: [f64; 3], order: usize, cells: f64) -> f64 {
     s.order = order;
     let depth = (DEPTH * scale).floor() + 0.5;
     let at = [(depth - 4.3 * scale) as f32, 12.2, 0.0];
-    // In water and in rock, near the interface and far from it.
+    // Receivers are in water and in rock, near the interface and far from it.
     let away = [
         [0.3, 24.4, 0.0],
         [0.8, 45.0, 0.0],

@@ -191,7 +191,7 @@ fn ranks_of_a_volume_give_the_same_bits() {
 #[test]
 fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     let mut s = settings(2).swap_remove(0);
-    // A window that includes no planes of the first and the last rank.
+    // The window includes no planes of the first and the last rank.
     s.snapshots.as_mut().expect("the case has snapshots").window = [4..20, 12..40, 0..1];
     let (whole, _) = alone(&s, 2);
     assert!(magnitude(whole.snapshots.iter().flat_map(|(_, all)| all)) > 0.0);

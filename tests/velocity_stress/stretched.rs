@@ -98,7 +98,7 @@ fn misfit(kappa_max: f64, order: usize) -> f64 {
     let mut s = shot(dt, nt, frame(THICK, Absorber::Cpml(made_of)));
     s.order = order;
     let grid = Grid::new_3d(N, [0.0; 3], [1.0; 3]);
-    // Receivers beyond each face, an edge and a corner.
+    // There are receivers beyond each face, an edge and a corner.
     let places = [
         [-6.0, 10.0, 6.0],
         [21.0, 6.0, 11.0],

@@ -12,7 +12,7 @@ const RHO: f64 = 1.0;
 
 /// The largest misfit of the vertical velocity at some distances in cells, relative to the largest value there.
 fn misfits(order: usize, cells: f64, distances: &[f32]) -> Vec<f64> {
-    // `cells` per shortest wavelength of S.
+    // There are `cells` cells per shortest wavelength of S.
     let w = Ricker::starting_at_zero(B / cells / 2.5);
     let mut f = frame(10, layer(3f64.sqrt() * B, w.f));
     f.cells[0][0] = 0;

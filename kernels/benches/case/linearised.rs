@@ -119,7 +119,7 @@ fn rock(grid: &Grid, frame: &Frame, planes: &Range<usize>, cpu: &Cpu) -> Result<
     };
     let lines = line(planes.start.saturating_sub(GHOST))..line(planes.end + GHOST);
     let nz = grid.n[0];
-    // vp 1.7, vs 1, density 1.
+    // The medium has vp = 1.7, vs = 1 and density 1.
     let arrays: &[f32] = match grid.ndim {
         3 => &[2.89, 2.89, 2.89, 1.0, 1.0, 1.0, 0.89, 0.89, 0.89, 1.0],
         _ => &[2.89, 2.89, 1.0, 0.89, 1.0],

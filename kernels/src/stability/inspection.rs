@@ -186,7 +186,7 @@ impl Inspection {
         let (nz, rows, first) = (self.nz, self.rows, self.done);
         let step = (PIECE_BYTES / (4 * nz)).max(1);
         let (count, behind) = (density.len() / nz, &self.behind);
-        // A line of this block, or the last line of its row from earlier blocks.
+        // The line is in this block, or it is the last line of its row from earlier blocks.
         let line = |l: usize| match l.checked_sub(first) {
             Some(here) => &density[here * nz..][..nz],
             None => &behind[l % rows * nz..][..nz],

@@ -199,7 +199,7 @@ impl<T: Copy> Line<T> {
     }
 }
 
-/// Tells the sender on drop, also after a panic, that the recorder has finished.
+/// Tells the sender on drop, even after a panic, that the recorder has finished.
 struct Ends<'a, T: Copy>(&'a Line<T>);
 
 impl<T: Copy> Drop for Ends<'_, T> {
@@ -253,7 +253,7 @@ impl<T: Copy> Recorder<T> for Sender<'_, T> {
 }
 
 impl<T: Copy> Drop for Sender<'_, T> {
-    /// Tells the recorder, also after a panic, that the sender has finished.
+    /// Tells the recorder, even after a panic, that the sender has finished.
     fn drop(&mut self) {
         self.line.lock().closed = true;
         self.line.came.notify_one();

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::planes::{Grid, Medium, Planes};
 use crate::modelling::model::{IN_PLACE, ON_NODES};
 
-/// Shear stiffnesses below this share of c33 are rounding errors, and the medium is a fluid.
+/// Shear stiffnesses below this fraction of c33 are rounding errors, and the medium is a fluid.
 const NO_SHEAR: f64 = 1e-9;
 
 /// The largest relative rounding error of planes, which are float32.

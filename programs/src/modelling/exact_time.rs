@@ -23,15 +23,15 @@ pub const TDC: Param = Param::bool("tdc").default("n").doc(
 /// (their clock).
 pub const CLOCK: &str = "clock";
 
-/// The largest first sample of a history that counts as beginning at rest, as a share of its largest value.
+/// The largest first sample of a history that counts as beginning at rest, as a fraction of its largest value.
 pub const AT_REST: f64 = 0.03;
 
-/// The largest share of a history that its transform may lose. Brune's moment rate with its peak after ten
+/// The largest fraction of a history that its transform may lose. Brune's moment rate with its peak after ten
 /// steps loses 0.4 %.
 const LOST: f64 = 0.01;
 
-/// The frequency, as a share of the highest of the sources, at which relaxation times are corrected: about half of the
-/// effect of the steps on the waves comes from lower frequencies.
+/// The frequency at which relaxation times are corrected, as a fraction of the highest frequency of the sources: about
+/// half of the effect of the steps on the waves comes from lower frequencies.
 const STRONG: f64 = 0.6;
 
 /// The time steps of a run, and the time dispersion that they cause.
@@ -42,13 +42,13 @@ pub struct Timing {
     pub dt: f64,
     /// Frequency band of the sources.
     pub band: Band,
-    /// Largest first sample among the series of the sources, as a share of their largest value.
+    /// Largest first sample among the series of the sources, as a fraction of their largest value.
     pub begins: f64,
     /// The correction, with `tdc=y`.
     pub exact: Option<ExactTime>,
 }
 
-/// The first sample of a series as a share of its largest value.
+/// The first sample of a series as a fraction of its largest value.
 pub fn first_share(series: impl Iterator<Item = f32> + Clone) -> f64 {
     let first = series.clone().next().map_or(0.0, f32::abs);
     let largest = series.fold(0.0f32, |most, x| most.max(x.abs()));
@@ -83,7 +83,7 @@ impl Timing {
         })
     }
 
-    /// This timing, with sources whose first sample is this share of their largest value.
+    /// This timing, with sources whose first sample is this fraction of their largest value.
     pub fn beginning(self, begins: f64) -> Self {
         Self { begins, ..self }
     }

@@ -6,12 +6,12 @@ use super::exact_time::Timing;
 /// The number of time windows whose largest records are kept.
 const WINDOWS: usize = 64;
 
-/// The share of all windows through which records must rise without a pause until the end, and the factor of
+/// The fraction of all windows through which records must rise without a pause until the end, and the factor of
 /// that rise.
 const RISING: f32 = 0.25;
 const FACTOR: f32 = 30.0;
 
-/// The least share of the logarithmic rise in either half of that time: the rise of an arriving wave slows
+/// The least fraction of the logarithmic rise in either half of that time: the rise of an arriving wave slows
 /// down.
 const EVEN: f32 = 0.35;
 
@@ -26,7 +26,7 @@ const PERIODS: f64 = 5.0;
 /// that ends too early are often smaller than the first ones.
 const BELOW: f64 = 2.0;
 
-/// The dominant frequency of pulses of one sign, whose spectrum has no peak, as a share of their highest frequency.
+/// The dominant frequency of pulses of one sign, whose spectrum has no peak, as a fraction of their highest frequency.
 const PULSE: f64 = 0.3;
 
 /// The largest magnitudes of the records so far.

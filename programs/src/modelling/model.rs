@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The number of bytes of a block, all arrays together: large enough that every thread has a share of every
+/// The number of bytes of a block, all arrays together: large enough that every thread has a fraction of every
 /// array and that a transfer runs at full speed, small enough for the caches that all threads share.
 const BLOCK_BYTES: usize = 32 << 20;
 

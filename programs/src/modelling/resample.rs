@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 /// Half of the length of the filter, in samples of the coarser step.
 const HALF: f64 = 16.0;
-/// The frequency at which the filter has fallen to one half, as a share of the sampling frequency of the
+/// The frequency at which the filter has fallen to one half, as a fraction of the sampling frequency of the
 /// coarser step. With the window below, the filter falls from one to zero between 0.34 and 0.5.
 const CUT: f64 = 0.42;
 /// The shape of Kaiser's window (Kaiser 1974), for which the stop band is 80 dB down.

@@ -162,7 +162,7 @@ impl CellError {
 /// The coefficients of a cell in memory order; those that are not written are zero.
 pub(super) type Cell = [f32; Coefficients::All.count(3)];
 
-/// Coefficients below this share of the largest are rounding errors of float64 and count as zero.
+/// Coefficients below this fraction of the largest are rounding errors of float64 and count as zero.
 const NOTHING: f64 = 1e-13;
 
 /// The way in which the cells of a run are computed.

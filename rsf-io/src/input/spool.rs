@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 impl Input {
     /// The rest of data in text form, exactly as in the file; `self` then has no elements left.
-    /// Errors: data in another form.
+    /// Returns an error for data in another form.
     pub fn text_left(&mut self) -> Result<Vec<u8>> {
         if self.format.is_binary() {
             return Err(Error::new(format!("{}: {} is not text", self.name, self.format)));

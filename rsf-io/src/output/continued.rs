@@ -131,7 +131,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 
 impl Output {
     /// Flushes the buffer and describes the elements written so far.
-    /// Errors: a failed write.
+    /// Returns an error if a write fails.
     pub fn so_far(&mut self) -> Result<Written> {
         if let Some(before) = &self.before {
             // Nothing has been added or copied yet.

@@ -24,7 +24,7 @@ impl Output {
     /// Ends the dataset after `records` complete records along its last axis `axis`: the rest is cut off, and
     /// the header gets that length in a new line. In a pipe the header was already sent, and readers see the
     /// end of the data. A dataset whose header was not yet written is removed, as it is when it is dropped.
-    /// Errors: a failed write.
+    /// Returns an error if a write fails.
     pub fn finish_at(mut self, axis: usize, records: u64) -> Result<()> {
         let elements = records * self.record(axis)?;
         let Some(data) = self.data.take().filter(|_| self.begun) else {

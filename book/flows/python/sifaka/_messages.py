@@ -28,7 +28,7 @@ class ProgramWarning(UserWarning):
 
 
 def warn(text: str) -> None:
-    """Warns at the line that called this package, also if the call went through scipy or PyLops."""
+    """Warns at the line that called this package, even if the call went through scipy or PyLops."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(HERE + os.sep) or any(part in frame.f_code.co_filename for part in BETWEEN)):
         level, frame = level + 1, frame.f_back

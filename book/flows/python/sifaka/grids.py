@@ -113,7 +113,7 @@ def local(found: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis
 def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None, y: Optional[Axis] = None, fill: Optional[float] = None) -> xarray.DataArray:
     """Interpolates the map or model in degrees to a regular grid in metres of a UTM zone (WGS 84): 11 or "11N" in the north, "11S" or -11 in the south.
 
-    x and y are each an origin, a spacing and a number of samples; without them the grid is the largest rectangle inside of the map, with steps close to
+    x and y are each an origin, a spacing and a number of samples; without them the grid is the largest rectangle inside the map, with steps close to
     its own. Values are interpolated linearly along x and y. Where the map has no value, the grid gets fill=; without fill= that is an error.
     """
     unit = str(found["x"].attrs.get("units", found["x"].attrs.get("unit", "")))
@@ -149,7 +149,7 @@ def _inside(x: np.ndarray, y: np.ndarray, middle: int, foot: float) -> Tuple[Axi
         step = float(max((ten * k for k in (1, 2, 5) if ten * k <= 1.001 * near), default=0.0))
         begin = float(np.ceil(first / step) * step) if step else 0.0
         if not step or begin + step > last:
-            raise ValueError("the map is too small for a grid inside of it: give x=, y= and fill=, or a larger map")
+            raise ValueError("the map is too small for a grid inside it: give x=, y= and fill=, or a larger map")
         axes.append((begin, step, 1 + int((last - begin) / step)))
     return axes[0], axes[1]
 

@@ -290,7 +290,7 @@ impl Drop for Graph {
     }
 }
 
-/// A stream that records. Dropping it ends the recording, also after a panic in the recorded work.
+/// A stream that records. Dropping it ends the recording, even after a panic in the recorded work.
 struct Capture<'a> {
     context: &'a Context,
     stream: CUstream,

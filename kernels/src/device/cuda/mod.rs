@@ -85,7 +85,7 @@ impl Cuda {
     }
 }
 
-/// Resets the flag on drop, also after a panic in the recorded work.
+/// Resets the flag on drop, even after a panic in the recorded work.
 struct Recording<'a>(&'a AtomicBool);
 
 impl Drop for Recording<'_> {

@@ -79,7 +79,7 @@ impl Relaxation {
         }
     }
 
-    /// The largest share of the unrelaxed shear or bulk modulus that a mechanism of [`Grain::Coarse`] takes at its
+    /// The largest fraction of the unrelaxed shear or bulk modulus that a mechanism of [`Grain::Coarse`] takes at its
     /// point. Near one, no stiffness would be left there for waves of low frequency.
     pub fn coarse_share<const D: usize>(&self, basis: &Basis) -> f64 {
         let shares = Coarse::new::<D>(basis).shares;
@@ -96,7 +96,7 @@ impl Relaxation {
     pub(super) fn by(law: &Law, quality: [f64; 2]) -> Self {
         let [(tau_shear, shear), (tau_bulk, bulk)] = quality.map(|q| {
             let loss = law.loss(q);
-            // The share of a mechanism in the unrelaxed modulus is y/(3 + sum y), with y = tau_e/tau - 1.
+            // The fraction of the unrelaxed modulus that a mechanism takes is y/(3 + sum y), with y = tau_e/tau - 1.
             let share = |j: usize| loss.phi * law.weights[j];
             let rest = 1.0 - (0..MECHANISMS).map(share).sum::<f64>();
             let long = |j: usize| law.times[j] * (1.0 + MECHANISMS as f64 * share(j) / rest);

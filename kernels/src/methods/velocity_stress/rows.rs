@@ -87,7 +87,7 @@ impl<T: Real + std::ops::Add<Output = T>> Layer<'_, T> {
 /// A layer on one row.
 #[derive(Clone, Copy)]
 pub(super) struct Line<T> {
-    /// The memory variable of component 0 at cell 0 of the row; null outside of the layers.
+    /// The memory variable of component 0 at cell 0 of the row; null outside the layers.
     pub psi: *mut T,
     /// Offset from one component to the next.
     pub component: usize,

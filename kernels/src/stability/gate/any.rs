@@ -241,7 +241,7 @@ fn christoffel<const NDIM: usize>(c: impl Fn(usize, usize) -> Each, [x, y, z]: [
 fn exceeds<const NDIM: usize>(high: Each, g: [Each; 6], low: Each) -> Mask {
     let [a, b, c] = [high - g[0] - low, high - g[1] - low, high - g[2] - low];
     let (d, e, f) = (g[3], g[4], g[5]);
-    // Sums of magnitudes, the scale of rounding errors in the differences above.
+    // The sums of magnitudes are the scale of rounding errors in the differences above.
     let scale = |v: Each| high + low + v.map(f32::abs);
     let [sa, sb, sc] = [scale(g[0]), scale(g[1]), scale(g[2])];
     if NDIM == 2 {

@@ -205,7 +205,7 @@ pub fn write_axes(output: &mut Output, axes: &[Axis]) {
 
 /// Writes the undeclared keys of the command line that are `wanted` to the header, as `sfput` does. Warns of a key that
 /// is unusual in headers, because it may be a mistyped parameter.
-/// Errors: under RSF_STRICT=1 a key that is one letter away from a parameter.
+/// Under RSF_STRICT=1, returns an error for a key that is one letter away from a parameter.
 pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) -> Result<()> {
     for (key, value) in job.keys().iter().filter(|(key, _)| wanted(key)) {
         let name = key.trim_end_matches(|c: char| c.is_ascii_digit());

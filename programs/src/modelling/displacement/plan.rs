@@ -177,7 +177,7 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
     Ok(all.step * run.steps as f64)
 }
 
-/// The share of a step that is spent on the interior of the thinnest slab.
+/// The fraction of a step that is spent on the interior of the thinnest slab.
 fn hidden_share(machine: &Machine) -> f64 {
     let thinnest = machine.slabs.iter().map(|slab| slab.own.len()).min().unwrap_or(0);
     (1.0 - 2.0 * GHOST as f64 / thinnest.max(1) as f64).max(0.0)

@@ -91,7 +91,7 @@ fn series(wavelet: &[f32], count: usize) -> impl Iterator<Item = impl Iterator<I
     (0..count.min(SERIES)).map(move |k| wavelet.iter().skip(k).step_by(count).copied())
 }
 
-/// The largest first sample among the wavelet's series, as a share of the largest value of its series.
+/// The largest first sample among the wavelet's series, as a fraction of the largest value of its series.
 fn begins(wavelet: &[f32], count: usize) -> f64 {
     series(wavelet, count).map(first_share).fold(0.0, f64::max)
 }

@@ -15,7 +15,7 @@ pub use rsf_io::memory::{free as free_memory, gigabytes};
 
 /// The ratio of neighbouring densities above which the stability limit of single cells may be too large.
 const JUMP: f32 = 1.2;
-/// The share of that limit that is safe for ratios up to [`SAFE_TO`] at the fastest cells; for larger ratios
+/// The fraction of that limit that is safe for ratios up to [`SAFE_TO`] at the fastest cells; for larger ratios
 /// the safe share falls with the root of the ratio.
 const SAFE: f64 = 0.8;
 const SAFE_TO: f64 = 4.0;
@@ -73,7 +73,7 @@ pub struct Asked<'a> {
     pub padded: &'a Padded,
     /// Time step.
     pub dt: f32,
-    /// The largest stable step as a share of that of the displacement scheme.
+    /// The largest stable step as a fraction of that of the displacement scheme.
     pub share: f64,
     /// Whether `share` also holds at jumps of density.
     pub holds_at_jumps: bool,
@@ -229,7 +229,7 @@ pub fn speed_words(e: &Extremes) -> String {
 
 /// Refuses a run for which a host has too little memory for all of its ranks together; with `plan=y` this is
 /// a warning. It is also a warning if only the second number, which the run may need, exceeds the memory, and
-/// not the first, which it needs in any case. `fits` describes what would fit into a share of the memory. All
+/// not the first, which it needs in any case. `fits` describes what would fit into a fraction of the memory. All
 /// ranks call it, and rank 0 prints.
 pub fn check_host(
     job: &Job,
@@ -277,7 +277,7 @@ pub fn check_host(
 }
 
 /// Words such as `a model of 650 x 650 x 650 points (z, x, y) with the same frame fits`, for a model whose
-/// padded grid has at most this share of the cells of `p`.
+/// padded grid has at most this fraction of the cells of `p`.
 pub fn smaller_grid(p: &Padded, share: f64) -> String {
     // The factor is a little smaller, because some memory does not shrink with the grid.
     let factor = 0.98 * share.powf(1.0 / p.ndim() as f64);

@@ -153,7 +153,7 @@ impl Queue<'_> {
     }
 }
 
-/// Reduces the number of running workers when it is dropped, also after a panic.
+/// Reduces the number of running workers when it is dropped, even after a panic.
 struct Leaving<'a>(&'a Queue<'a>);
 
 impl Drop for Leaving<'_> {

@@ -1,5 +1,5 @@
-//! Sources in absolute units: mechanisms and histories from parameters and files, also for programs on
-//! meshes.
+//! Sources in absolute units, for programs on grids and on meshes: mechanisms and histories from parameters and
+//! files.
 
 pub mod quakes;
 mod series;
@@ -39,7 +39,7 @@ pub struct Sources {
     pub series: Vec<Vec<f32>>,
     /// The widest band of their whole histories, which does not depend on the end of the run.
     pub band: Band,
-    /// Largest first sample of a series of samples, as a share of its largest value.
+    /// Largest first sample of a series of samples, as a fraction of its largest value.
     pub begins: f64,
     /// The time at which the run begins, s: zero, or the beginning of an earlier series of moments or forces.
     pub begin: f64,
@@ -275,7 +275,7 @@ fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, (begin, 
     }
 }
 
-/// The largest first sample of the histories given by samples, as a share of its history's largest value.
+/// The largest first sample of the histories given by samples, as a fraction of its history's largest value.
 fn begins(histories: &[TimeFunction]) -> f64 {
     let share = |history: &TimeFunction| match history {
         TimeFunction::Series { values, .. } => first_share(values.iter().copied()),

@@ -4,7 +4,7 @@ use kernels::source::TimeFunction;
 /// The pole of the filter from samples to coefficients (Unser, Aldroubi and Eden 1993, equation 2.5).
 const POLE: f64 = -0.267_949_192_431_122_7;
 
-/// The rounding error of a step on a float32 axis, as a share of the step.
+/// The rounding error of a step on a float32 axis, as a fraction of the step.
 const ROUNDING: f64 = 1e-3;
 
 /// The largest number of samples of a refined series; a longer one has a wrong step, of which other messages

@@ -5,7 +5,7 @@ use anyhow::bail;
 use kernels::source::{Action, Source};
 use rsf_io::Job;
 
-/// A history is silent if its largest value is at most this share of that of all.
+/// A history is silent if its largest value is at most this fraction of that of all.
 const SILENT: f32 = 1e-6;
 
 /// Refuses sources of zero strength. Warns of histories, the longest of which lasts `longest` seconds, that

@@ -44,7 +44,7 @@ pub struct Rocks<const D: usize> {
     pub sum: u64,
 }
 
-/// The largest share of a modulus that one coarse-grained mechanism may take at its point.
+/// The largest fraction of a modulus that one coarse-grained mechanism may take at its point.
 const MOST_COARSE: f64 = 0.15;
 
 /// Opens constants on a grid, all of which must be those at the nodes.

@@ -12,7 +12,7 @@ use kernels::mesh::{Basis, Mesh, quality};
 use kernels::methods::spectral_elements::{Band, MECHANISMS, Relaxation};
 use rsf_io::Job;
 
-/// The lower end of the band of constant Q as a share of the upper one.
+/// The lower end of the band of constant Q as a fraction of the upper one.
 const BAND: f64 = 1.0 / 12.0;
 
 /// The way in which relaxation times are determined.

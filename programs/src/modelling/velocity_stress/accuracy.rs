@@ -40,7 +40,7 @@ const MARGIN: f64 = 0.99;
 /// samples change with the step.
 const SURE: f64 = 0.98;
 
-/// The longest step with exact time that is advised, as a share of the stability limit.
+/// The longest step with exact time that is advised, as a fraction of the stability limit.
 const LONG: f64 = 0.95;
 
 /// The orders, the cheapest first.
@@ -198,7 +198,7 @@ fn error(order: usize, family: Family, points: f64) -> f64 {
 }
 
 /// Chooses the finite-difference weights of a run whose model is known; `share` is the stability limit of an order and
-/// its weights as a share of that of single cells.
+/// its weights as a fraction of that of single cells.
 ///
 /// # Errors
 /// Returns an error for an accuracy that cannot be achieved; the message says what would be needed.

@@ -12,7 +12,7 @@ use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Attenuation;
 use rsf_io::{Input, Job, NumberOrFile};
 
-/// The lower end of the band as a share of the upper one.
+/// The lower end of the band as a fraction of the upper one.
 const BAND: f64 = 1.0 / 12.0;
 
 /// The least Q for coarse-grained mechanisms, of which four share a block in 2-D and eight in 3-D. In 2-D the

@@ -90,7 +90,7 @@ divided by the moment, in 1/s, or the force divided by its strength. onset= dela
 the number of sources.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. \
-Pressure has one component, which is minus the mean of the normal stresses, also in rock: -(lambda+2mu/3) div u in 3-D \
+Pressure has one component, which is minus the mean of the normal stresses in fluids and rock: -(lambda+2mu/3) div u in 3-D \
 and, because 2-D has only two of them, -(lambda+mu) div u in 2-D; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), \
 which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about \
 y). data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres around \

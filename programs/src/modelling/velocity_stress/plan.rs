@@ -20,11 +20,11 @@ use kernels::methods::velocity_stress::{
 use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
-/// The dominant frequency as a share of the highest one, as for a Ricker wavelet. It is not determined from
+/// The dominant frequency as a fraction of the highest one, as for a Ricker wavelet. It is not determined from
 /// the spectrum, because the largest amplitude of a moment rate may lie at zero frequency.
 const DOMINANT: f64 = 0.36;
 
-/// If density contrasts reduce the stability limit to less than this share, an error names them as the
+/// If density contrasts reduce the stability limit to less than this fraction, an error names them as the
 /// reason.
 const LOWERED: f64 = 0.95;
 
@@ -123,7 +123,7 @@ pub fn layers_that_grow(
     Ok(())
 }
 
-/// The largest stable step as a share of that of the displacement scheme.
+/// The largest stable step as a fraction of that of the displacement scheme.
 fn share(order: usize, family: kernels::grid::stencil::Family) -> anyhow::Result<f64> {
     stable_step(order, family).with_context(|| format!("order={order}"))
 }

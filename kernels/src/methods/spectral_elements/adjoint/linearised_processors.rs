@@ -45,7 +45,7 @@ struct Added<const D: usize> {
 pub struct LinearisedRun<const D: usize> {
     scattering: Scattering<D>,
     added: Added<D>,
-    /// The wavefield outside of the engine, and its sources.
+    /// The wavefield outside the engine, and its sources.
     state: State<D>,
     sources: Sources<D>,
     /// The acceleration of the previous step; empty if memory variables are driven by the strain of the step itself.

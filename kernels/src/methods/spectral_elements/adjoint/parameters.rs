@@ -138,7 +138,7 @@ impl LossMeans {
             Law::Anisotropic(_) => moduli(law),
             _ => contents.moduli(point),
         };
-        // A table of a region has all constants, also in 2-D.
+        // A table of a region has all constants, even in 2-D.
         let mut slopes = match setup.points {
             Some(_) => means::<D>(),
             None => means::<3>(),

@@ -63,7 +63,7 @@ struct Tables {
     masses: Vec<f32>,
 }
 
-/// The indices of the launches outside of perfectly matched layers, in which the medium is not perturbed.
+/// The indices of the launches outside perfectly matched layers, in which the medium is not perturbed.
 fn runs<A: Accelerator>(field: &FieldMemory<A>) -> impl Iterator<Item = usize> {
     let all = field.listing.runs.iter().enumerate();
     all.filter(|(_, run)| run.layer == 0).map(|(number, _)| number)

@@ -18,7 +18,7 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// The products for the elements of a launch outside of perfectly matched layers.
+    /// The products for the elements of a launch outside perfectly matched layers.
     pub fn new(elements: Variant, constants: bool) -> Self {
         // Variants that differ only in options on which the sums do not depend share one kernel.
         let elements = Variant {

@@ -31,13 +31,13 @@ struct Sample {
     struct Fluid f;
     const int *points;        // [solid element][point]
     const int *fluid_points;
-    const int *element;       // of each place; -1 outside of the mesh
+    const int *element;       // of each place; -1 outside the mesh
     const int *in_fluid;
     const WIDE *first;        // index of a place's first weight: one per point, followed in fluids by those of grad(chi)/rho,
                               // [point][component]; for derivatives of the displacement only [point][output][component]
     const REAL *weights;
     const int *dressed;       // receivers: [place][point], the number of a dressed point or -1
-    const int *sums;          // and the sum of its forces; -1 inside of the element
+    const int *sums;          // and the sum of its forces; -1 inside the element
     REAL *out;                // [output][place]
     int count, quantity;      // quantity: 0 displacement, 1 velocity, 2 acceleration, 3 pressure, 4 slopes of the displacement
     int outputs;

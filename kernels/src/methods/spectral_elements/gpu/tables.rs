@@ -20,7 +20,7 @@ use std::ops::Range;
 pub struct Run {
     pub part: Part,
     pub kind: Kind,
-    /// The kind of their perfectly matched layers (`Pml::kind`); 0 outside of layers.
+    /// The kind of their perfectly matched layers (`Pml::kind`); 0 outside layers.
     pub layer: u8,
     /// The range of the elements, in the device's order.
     pub elements: Range<usize>,
@@ -355,7 +355,7 @@ impl Places {
             places[*next as usize] = place as i32;
             *next += 1;
         };
-        // Elements with their index here, or with the index of one of their incoming contributions.
+        // Each element comes with its index here, or with the index of one of its incoming contributions.
         let mut order: Vec<(u32, bool, usize)> = Vec::new();
         let own_elements = listing.elements.iter().enumerate();
         order.extend(own_elements.map(|(k, element)| (*element, false, k)));

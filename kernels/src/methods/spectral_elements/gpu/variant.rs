@@ -114,7 +114,7 @@ impl Variant {
         self.sheet() * column
     }
 
-    /// The block that wastes the smallest share of threads of whole warps; among equal ones the smallest of four
+    /// The block that wastes the smallest fraction of threads of whole warps; among equal ones the smallest of four
     /// warps or more.
     pub fn block(&self) -> Block {
         let sheet = self.own_threads();

@@ -191,7 +191,7 @@ impl<T: Number> Imaging<T> {
                 Kind::Ps => &of_p,
                 Kind::Sp => &of_s,
                 Kind::Ss => &program.rotation(&all(0..ndim)),
-                // Stresses and velocities differ in units, but have the same share of the energy.
+                // Stresses and velocities differ in units, but have equal parts of the energy.
                 Kind::Energy => &all(0..ndim),
             };
             for (light, own) in sums.light.iter_mut().zip(fields.chunks_exact(len)) {

@@ -150,7 +150,7 @@ pub fn all(double: bool) -> Vec<Source> {
         .flat_map(|(ndim, half)| EDGES.map(|edge| (ndim, half, edge)))
         .flat_map(|(ndim, half, edge)| [false, true].map(|isotropic| (ndim, half, edge, isotropic)))
     {
-        // Every number of mechanisms for the most common options, otherwise the fewest and the most.
+        // The most common options are tested with every number of mechanisms, others with the fewest and the most.
         let counts: &[usize] = match (double, half == 2 && isotropic) {
             (true, _) => &[0, 1],
             (_, true) => &[0, 1, 2, 3, 4],

@@ -20,7 +20,7 @@ use rsf_io::Job;
 /// The number of bytes in a GB, the unit of `memory=`.
 const GIGA: f64 = 1e9;
 
-/// The share of the free memory that all shots running at the same time on a host take together, without
+/// The fraction of the free memory that all shots running at the same time on a host take together, without
 /// `memory=`.
 const SHARE: f64 = 0.5;
 
@@ -123,7 +123,7 @@ impl<const D: usize> Station<D> {
         Ok(station)
     }
 
-    /// The checkpoint schedule that fits into `memory=`, or into a share of the free memory, which `sharing`
+    /// The checkpoint schedule that fits into `memory=`, or into a fraction of the free memory, which `sharing`
     /// shots use at the same time on a host.
     fn choose(&self, job: &Job, sharing: usize) -> anyhow::Result<CheckpointSchedule> {
         let room = match (job.double_opt("memory")?, &self.engine) {

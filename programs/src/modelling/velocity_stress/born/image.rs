@@ -146,7 +146,7 @@ impl Images {
         }
     }
 
-    /// Divides each image by its illumination and a share of the largest one.
+    /// Divides each image by its illumination and a fraction of the largest one.
     fn normalise(&mut self, share: f64) {
         for [image, light] in &mut self.kinds {
             let largest = light.iter().copied().fold(0.0, f32::max);

@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// The number of bytes in a GB, the unit of `memory=` and `disk=`.
 const GIGA: f64 = 1e9;
 
-/// The share of the free memory that all shots of a run take together, without `memory=`.
+/// The fraction of the free memory that all shots of a run take together, without `memory=`.
 const SHARE: f64 = 0.5;
 
 /// The same share for a GPU, which is not used otherwise.
 const SHARE_OF_GPU: f64 = 0.9;
 
-/// The share of the memory of a GPU that is lost at the ends of its pieces if shots run side by side.
+/// The fraction of the memory of a GPU that is lost at the ends of its pieces if shots run side by side.
 const LOST: f64 = 1.0 / 64.0;
 
 /// The input for the choice of a reverse sweep.

@@ -170,8 +170,8 @@ impl Tables {
         self.shots
     }
 
-    /// Adds the points of another shot. A device reads the receivers located on its planes, also from the neighbour's
-    /// planes that it has in memory; its cells receive the adjoint contributions of all receivers.
+    /// Adds the points of another shot. A device reads the receivers located on its planes, if necessary from
+    /// the neighbour's planes that it has in memory; its cells receive the adjoint contributions of all receivers.
     pub fn add(&mut self, slab: LocalProgram<'_, f32>) {
         let program = slab.program;
         let (shot, before) = (self.shots, self.series.len() as i64);
