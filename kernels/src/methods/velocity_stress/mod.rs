@@ -411,7 +411,7 @@ fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
     }
     if shot.surface && padded.model.n[0] < 6 {
         return fail(format!(
-            "a model of {} rows is too thin for a free surface: at least 6 are needed",
+            "a model of {} nodes along z is too thin for a free surface: at least 6 are needed",
             padded.model.n[0]
         ));
     }
