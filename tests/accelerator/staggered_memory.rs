@@ -118,7 +118,8 @@ fn shots_side_by_side_take_what_was_told() {
     if !Emulator::ready() {
         return;
     }
-    // Every second case is enough: the others differ in what does not depend on the number of shots.
+    // Every second case is enough, because the others differ only in properties that do not depend on the number of
+        // shots.
     for (case, shots) in cases().iter().step_by(2).zip([2, 3, 5].into_iter().cycle()) {
         let padded = case.shot.frame.around(&case.grid);
         let layouts = SLABS
@@ -205,8 +206,8 @@ fn machines_are_timed_for_any_run() {
     }
     let cpu = Cpu::new(1).expect("one thread");
     for (k, mut case) in cases().into_iter().enumerate().step_by(2) {
-        // The model is cut down for the timing, which keeps what the speed depends on but no sources and receivers, as
-        // these may be outside.
+        // The model is cut down for the timing, which keeps everything on which the speed depends, but no sources and
+        // receivers, because they may lie outside.
         case.shot.surface = k % 4 == 0;
         case.grid.n = case.grid.n.map(|n| n.min(24));
         let padded = case.shot.frame.around(&case.grid);

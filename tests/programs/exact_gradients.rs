@@ -69,7 +69,7 @@ fn operators_keep_their_adjoint() {
             "sfbasics dottest sfvsborn{ndim}d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5 {words}"
         ));
         println!("{ndim}-D {extra}: {}", run.err);
-        // Shots that run side by side, and one after the other.
+        // The shots run side by side, and then one after the other.
         let back = |extra: &str| {
             desk.ran(&format!("{born} adj=y {extra} < data.rsf > back.rsf"));
             desk.read("back.rsf")

@@ -10,7 +10,7 @@ const STEPS: usize = 620;
 const POINTS: usize = N[1] - 2;
 const UPPER: [f64; 3] = [2000.0, 1732.0, 1000.0];
 const LOWER: [f64; 3] = [2300.0, 3464.0, 2000.0];
-/// Depths of the sheet of forces and of a receiver above and one below the interface.
+/// Depths of the sheet of forces, of a receiver above the interface, and of one below it.
 const SHEET: f64 = 700.0;
 const ABOVE: f64 = 750.0;
 const BELOW: f64 = 1050.0;
@@ -165,7 +165,7 @@ impl Waves {
 /// Reflection and transmission at normal incidence if the interface cuts cells at any position, at 12.5 points per
 /// wavelength for S waves of the peak frequency and five for the highest; compared with staircases.
 fn normal_incidence(waves: &Waves, allowed: f64) {
-    // Depths in even metres, so that all delays are whole steps.
+    // The depths are even numbers of metres, so that all delays are whole steps.
     let depths = [900.0, 904.0, 908.0];
     let worst = |words: &str| largest(depths.map(|depth| waves.misfit(depth, words)));
     let (effective, stairs) = (worst(""), worst("average=n"));
@@ -238,7 +238,7 @@ fn uncut_nodes_have_their_rock() {
                 (2300.0, 3000.0 + (z - 95.0), 0.1)
             };
             let c33 = rho * vp * vp;
-            // Planes c11 c33 c55 c13 of 63 nodes.
+            // The file holds planes c11 c33 c55 c13 of 63 nodes each.
             let found = [den[k], ccc[63 + k], ccc[k]].map(f64::from);
             for (found, want) in found.into_iter().zip([rho, c33, c33 * (1.0 + 2.0 * epsilon)]) {
                 assert!((found - want).abs() < 1e-6 * want, "{words} {k}: {found} {want}");
@@ -468,7 +468,7 @@ fn fine_models_that_are_no_media_are_refused() {
     desk.dataset("negative.rsf", grid, &den);
     den[30] = f32::NAN;
     desk.dataset("hole.rsf", grid, &den);
-    // c33 of the node (3, 2).
+    // This is c33 of the node (3, 2).
     ccc[231 + 45] = f32::NAN;
     desk.dataset("nan.rsf", &format!("{grid} n3=4"), &ccc);
     ccc[231 + 45] = -1e9;

@@ -211,8 +211,8 @@ fn sea() -> Filling {
     )
 }
 
-/// After the wave has passed, the motion does not grow in any medium of the layers: the largest motion in five spans of
-/// steps.
+/// After the wave has passed, the motion does not grow in any medium of the layers: the largest motions in five spans of
+/// steps are compared.
 fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: usize) {
     let (peak, found) = motion(body, middle, (5, steps / 5));
     let shown: Vec<String> = found.iter().map(|x| format!("{:.1e}", x / peak)).collect();
@@ -221,7 +221,7 @@ fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: us
     assert!(found[4] < 1e-3 * peak, "{what}: {found:?} of {peak}");
 }
 
-/// The inside a layer moves, but its outer end does not.
+/// The inside of a layer moves, but its outer end does not.
 #[test]
 fn layers_end_at_rest() {
     let body = body([9, 8], rock(), false);
@@ -235,7 +235,7 @@ fn layers_end_at_rest() {
     let moves = |k: usize| largest(found[k].as_flattened());
     let ends = largest([moves(0), moves(1), moves(2)]);
     println!("{ends:e} at the ends, {:e} in a layer", moves(3));
-    // Points are located to rounding.
+    // Points are located to within rounding errors.
     assert!(ends < 1e-9 * moves(3), "{ends:e}");
 }
 

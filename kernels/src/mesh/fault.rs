@@ -58,7 +58,7 @@ pub enum Fault {
     #[error("the mesh has no elements; it needs at least one")]
     Empty,
     #[error(
-        "elements have {0} nodes; a mesh has elements of 4 or 9 nodes in 2-D and of 8 or 27 in 3-D, the same everywhere"
+        "elements have {0} nodes; all elements of a mesh have 4 or 9 nodes in 2-D, and 8 or 27 in 3-D"
     )]
     NodesOfElement(usize),
     #[error("{what} has {got} entries, but {wanted} are needed: {reason}; make the two files from one mesh")]
@@ -86,13 +86,13 @@ pub enum Fault {
         at: Near,
     },
     #[error(
-        "element {element} near {at} names node {node} twice; collapsed elements are not possible, use elements with distinct corners"
+        "element {element} near {at} names node {node} twice; collapsed elements are not supported; use elements with distinct corners"
     )]
     NodeTwice { element: usize, node: usize, at: Place },
     #[error("node {node} of element {element} has a coordinate that is not a number ({at}); correct it")]
     NotANumber { element: usize, node: usize, at: Place },
     #[error(
-        "the Jacobian of element {element} is {value:.3e} at {at}, but must be above zero: the element is {}; correct its nodes or their order (counter-clockwise seen along growing w)",
+        "the Jacobian of element {element} is {value:.3e} at {at}, but must be above zero: the element is {}; correct its nodes or their order (counter-clockwise when seen along increasing w)",
         if *.value < 0.0 { "folded or inside out" } else { "flat" }
     )]
     Jacobian { element: usize, value: f64, at: Place },
@@ -114,7 +114,7 @@ pub enum Fault {
     )]
     FaceThrice { elements: [usize; 3], at: Place },
     #[error(
-        "elements {elements:?} do not lie on opposite sides of the face near {at} that they share; take out the one that is there twice, or correct its nodes"
+        "elements {elements:?} do not lie on opposite sides of the face near {at} that they share; remove the one that occurs twice, or correct its nodes"
     )]
     SameSide { elements: [usize; 2], at: Place },
     #[error(
@@ -122,7 +122,7 @@ pub enum Fault {
     )]
     MiddleDiffers { elements: [usize; 2], at: Place },
     #[error(
-        "element {element} at {at} is of region {region}, but there are {materials} materials, numbered from 0; add a row to the materials or correct the regions"
+        "element {element} at {at} belongs to region {region}, but there are {materials} materials, numbered from 0; add a row to the materials or correct the regions"
     )]
     NoMaterial {
         element: usize,
@@ -130,7 +130,7 @@ pub enum Fault {
         materials: usize,
         at: Place,
     },
-    #[error("element {element}{at} is of region {region}; regions are numbered from 0")]
+    #[error("element {element}{at} belongs to region {region}; regions are numbered from 0")]
     NegativeRegion { element: usize, region: i64, at: Near },
     #[error("region {region} has a material but no element; take the row out or correct the regions")]
     EmptyRegion { region: usize },

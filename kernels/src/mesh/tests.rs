@@ -122,7 +122,7 @@ fn every_bad_mesh_is_a_sentence_with_its_element_and_place() {
     assert!(text.contains("26 entries, but 27 are needed"), "{text}");
     let (_, text) = fault::<3>(Order::Linear, |m| m.regions[7] = -2);
     assert!(
-        text.contains("element 7 near (x, y, z) = (1, 2, 0) is of region -2"),
+        text.contains("element 7 near (x, y, z) = (1, 2, 0) belongs to region -2"),
         "{text}"
     );
     let (_, text) = fault::<3>(Order::Linear, |m| m.per_element = 20);

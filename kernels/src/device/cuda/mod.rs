@@ -1,6 +1,6 @@
 //! NVIDIA GPUs. They are found without a panic, kernels are compiled when they are needed, and errors name the kernel.
 //!
-//! The driver and the compiler are loaded when a program asks for them; nothing of CUDA is needed to build. This module
+//! The driver and the compiler are loaded when a program asks for them; no part of CUDA is needed to build. This module
 //! calls the driver's functions directly instead of cudarc's safe layer, which takes memory from pools that peers
 //! cannot access, loses errors in drops, and panics where a library is missing.
 //!

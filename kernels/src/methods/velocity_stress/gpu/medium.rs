@@ -259,8 +259,8 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         self.watch.found()
     }
 
-    /// Also keeps the densities that the sources of a further shot need. Must be called before any of the medium is
-    /// sent.
+    /// Also keeps the densities that the sources of a further shot need. This must be called before any of the medium
+    /// is sent.
     ///
     /// # Errors
     /// Returns an error for a source that lies outside the grid.
