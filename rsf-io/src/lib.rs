@@ -138,7 +138,7 @@ pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
     if !told && code != 0 && code != CLOSED_PIPE {
         let text = format!("{error:#}");
         let line: Vec<&str> = text.lines().map(str::trim).collect();
-        // One write, so that no other output comes between; nothing is left to do when stderr is closed.
+        // There is only one write, so that no other output comes between; nothing can be done if stderr is closed.
         let told = format!("{name}: {}\n", line.join(" "));
         let _ = io::stderr().lock().write_all(told.as_bytes());
     }

@@ -59,7 +59,7 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
     let said = bench.refused("sfrm one/c.rsf");
     assert!(said.contains("only its length suggests that ./c.rsf@"), "{said}");
     assert!(bench.path("c.rsf@").exists());
-    // A second header of the same data does not remove them: they belong to the first.
+    // Removing a second header of the same data leaves the data, which belong to the first.
     bench.run("sed s/n1=4/n1=2/ a.rsf > half.rsf");
     let said = bench.sh("sfrm half.rsf");
     assert!(

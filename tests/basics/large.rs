@@ -10,7 +10,7 @@ fn big(bench: &Bench) -> Vec<f32> {
     values
 }
 
-/// 3 MB with 1 MB of memory: several passes over the file, or over a temporary one.
+/// Data of 3 MB need several passes over the file, or over a temporary one, if 1 MB of memory is allowed.
 #[test]
 fn turns_in_several_passes() {
     let bench = Bench::new();

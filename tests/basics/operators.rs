@@ -51,7 +51,7 @@ fn products_of_an_operator_and_its_adjoint_are_equal() {
     assert_eq!(told(&bench, line), [one, other, apart]);
     assert!(told(&bench, "sfdottest sfcausint mod=m.rsf dat=d.rsf seed=8")[0] != one);
     bench.run("sfdottest sfcausint mod=m.rsf dat=d.rsf tol=1e-5");
-    // An operator with its own parameters, and one whose data are longer than its models.
+    // One operator has its own parameters, and the data of another are longer than its models.
     bench.run("sfpad < m.rsf end1=10 > longer.rsf");
     bench.put(
         "pad",
@@ -331,7 +331,7 @@ fn words_of_madagascars_drivers() {
     assert!(said.contains("neither mod= nor mod0= is given"), "{said}");
 }
 
-/// Parameters and conventions of Madagascar's programs that ours accept.
+/// The programs accept these parameters and conventions of Madagascar's programs.
 #[test]
 fn small_words_of_madagascars_programs() {
     let bench = bench();

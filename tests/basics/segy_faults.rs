@@ -144,7 +144,7 @@ fn samples_that_a_format_cannot_hold_are_told() {
             "format {format}"
         );
     }
-    // Times that do not fit in two bytes.
+    // These times do not fit in two bytes.
     for (header, word) in [
         ("n1=2 d1=0", "the interval between samples must be more than 0"),
         ("n1=2 d1=0.004 o1=40", "o1=40 is a delay of 40000 ms"),

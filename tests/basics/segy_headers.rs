@@ -180,7 +180,7 @@ fn revision_two_is_written_as_the_standard_has_it() {
     }
 }
 
-/// Letters of code page 037, from IBM's own table.
+/// Letters have their codes in IBM's own table of code page 037.
 #[test]
 fn textual_headers_are_in_ebcdic() {
     let bench = Bench::new();
@@ -210,7 +210,7 @@ fn textual_headers_are_in_ebcdic() {
     bench.put("h", &whole);
     bench.run("sfsegywrite < a.rsf tape=a.sgy hfile=h");
     assert_eq!(bench.bytes("a.sgy")[..4], [0xa7, 0x40, 0x40, 0xa7]);
-    // Both line-end codes, and one code that is not a printable character.
+    // The text contains both line-end codes, and one code that is not a printable character.
     let mut file = bench.bytes("a.sgy");
     file[..3].copy_from_slice(&[0x15, 0x25, 0x16]);
     bench.put("b.sgy", &file);

@@ -96,7 +96,7 @@ fn keys_of_two_bytes_do_not_wrap() {
                 "{told}"
             );
         }
-        // Numbers that fit, four bytes, and what comes from the data.
+        // These numbers fit, have four bytes, or are replaced by those of the data.
         for (formula, key) in [
             ("-32768", "nhs"),
             ("32767", "trid"),

@@ -110,7 +110,7 @@ fn every_type_of_a_map_is_read() {
         ("delrt", 500),
         ("scalco", -10),
         ("shnum", 12),
-        // Keys that the map does not list.
+        // The map does not list these keys.
         ("tracl", 0),
         ("gx", 0),
     ] {

@@ -294,7 +294,7 @@ fn envelopes_and_phases_of_a_wave() {
     let response = w.sin() * sum;
     assert!((response - 1.0).abs() < 1e-9, "{response}");
     let shifted = |degrees: f64| wave(n, periods, 0.4 - degrees.to_radians());
-    // Samples that are farther from the ends than the filter is long.
+    // These samples are farther from the ends than the filter is long.
     let inner = 250..n - 250;
     for (name, expected) in [
         ("h.rsf", shifted(90.0)),

@@ -146,8 +146,8 @@ fn what_a_program_takes_otherwise_is_told() {
     }
 }
 
-/// Parts that are joined in the order of their names, with part10 before part2, and samples of an axis of another
-/// length.
+/// There are warnings if parts are joined in the order of their names, with part10 before part2, and if samples belong
+/// to an axis of another length.
 #[test]
 fn orders_and_axes_that_disagree_are_told() {
     let bench = Bench::new();
@@ -227,7 +227,8 @@ fn planes_that_are_zero_are_told_as_such() {
     }
 }
 
-/// Parameters with the number of an axis that the data do not have, and parameters without any effect.
+/// Parameters with the number of an axis that the data do not have are reported, and so are parameters without any
+/// effect.
 #[test]
 fn axes_that_are_not_there_are_told() {
     let bench = Bench::new();

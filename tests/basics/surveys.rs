@@ -335,7 +335,7 @@ fn coordinates_that_four_bytes_round_are_told() {
         "sfpoints x=0:2000:12.5 y=0.1 z=3.3 n=30 dx=12.7",
         "sfpoints x=4728900.5 z=0",
         "printf '4e15,-1.3e15,1\\n' | sfcsv2rsf",
-        // Three columns of many rows that are not points.
+        // The table has three columns and many rows that are not points.
         "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5; do echo $i,$j,208$j.$i$j; done; done | sfcsv2rsf",
         "printf '3.14159265358979,2.71828182845904\\n3.141592653589,2.7\\n' | sfcsv2rsf",
     ] {

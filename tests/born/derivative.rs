@@ -51,7 +51,7 @@ fn data(case: &Case, perturbation: &[f64], share: f64) -> Vec<f64> {
     records
 }
 
-/// `|d(m + h p) - d(m) - h L p| <= C h^2`, for h over three decades.
+/// The remainder is of second order: `|d(m + h p) - d(m) - h L p| <= C h^2` holds for h over three decades.
 #[test]
 fn what_is_left_is_of_second_order() {
     for case in cases() {
@@ -80,7 +80,7 @@ fn what_is_left_is_of_second_order() {
     }
 }
 
-/// The gradient of half the sum of squares of the residuals, for every parameter at ten cells, in a volume at four.
+/// The gradient of half the sum of squared residuals is compared for every parameter at ten cells, in a volume at four.
 #[test]
 fn gradients_are_finite_differences() {
     for case in cases() {

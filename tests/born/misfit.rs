@@ -107,7 +107,7 @@ fn gradients_are_finite_differences() {
         })
         .collect();
     for parameter in 0..3 {
-        // The ten cells where all of the gradients are largest.
+        // These are the ten cells where all of the gradients are largest.
         let loud = |cell: usize| {
             let share = gradients.iter().map(|gradient| {
                 let own = &gradient[parameter * cells..][..cells];

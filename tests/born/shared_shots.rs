@@ -162,7 +162,7 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
         case.nt = if case.ndim == 3 { 10 } else { 24 };
         compare(open, &case, 2 + round % 2, &mut random);
     }
-    // Every kind of run that the random cases may leave out: an interior with special kernels, a surface above layers,
+    // The random cases may leave out these kinds of runs: an interior with special kernels, a surface above layers,
     // a surface with a sponge and attenuation, records of stresses.
     let quantities = [Quantity::Velocity, Quantity::Pressure, Quantity::Displacement];
     for ndim in [2, 3] {

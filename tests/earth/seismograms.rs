@@ -128,8 +128,8 @@ fn check(case: &Case, size: f64) {
     }
 }
 
-/// Elements of 2.5 degrees without faces on the discontinuities of the crust, for periods of minutes. The smeared crust
-/// reduces amplitudes by up to a tenth.
+/// The elements are 2.5 degrees wide and have no faces on the discontinuities of the crust; the periods are minutes.
+/// The smeared crust reduces amplitudes by up to a tenth.
 #[test]
 fn an_earthquake_in_a_coarse_chunk_is_that_of_the_direct_solution_method() {
     check(
@@ -144,7 +144,7 @@ fn an_earthquake_in_a_coarse_chunk_is_that_of_the_direct_solution_method() {
     );
 }
 
-/// Elements of a third of a degree, with faces on all discontinuities.
+/// The elements are a third of a degree wide, and have faces on all discontinuities.
 #[test]
 fn an_earthquake_in_a_fine_chunk_is_that_of_the_direct_solution_method_on_a_gpu() {
     if real::gpus("an_earthquake_in_a_fine_chunk") == 0 {

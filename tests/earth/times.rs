@@ -212,7 +212,8 @@ fn records(section: &Section, shot: &Shot, distances: &[f64]) -> Records {
     };
     let dt = 0.95 * setup(&sources, 0.0).0;
     let nt = (shot.seconds / dt) as usize;
-    // A Gaussian or its derivative, so that the records have about the spectrum of a Ricker wavelet.
+    // The time function is a Gaussian or its derivative, so that the records have about the spectrum of a Ricker
+    // wavelet.
     let middle = 1.5 / shot.frequency;
     let history = |n: usize| {
         let t = PI * shot.frequency * (n as f64 * dt - middle);

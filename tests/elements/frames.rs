@@ -192,8 +192,8 @@ fn numbers(bits: &[u32]) -> Vec<f32> {
     bits.iter().map(|x| f32::from_bits(*x)).collect()
 }
 
-/// Two layers of rock below a hill, in 3-D: the regions and the surface continue outside, and the elements below are of
-/// the lowest region.
+/// Below a hill there are two layers of rock, in 3-D. The regions and the surface continue outside, and the elements
+/// below belong to the lowest region.
 #[test]
 fn regions_and_hills_go_on_in_layers() {
     let desk = Desk::new();

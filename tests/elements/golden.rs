@@ -99,7 +99,8 @@ impl Case {
 
 #[test]
 fn runs_agree_with_specfem3d() {
-    // A time function that begins before zero; a fluid above a solid; and all options at once in three subdomains.
+    // The cases are a time function that begins before zero, a fluid above a solid, and all options at once in three
+    // subdomains.
     for (name, words) in [
         ("brick-free", ""),
         ("water-pressure", "ngpu=5"),

@@ -125,7 +125,7 @@ fn gradients_of_nodes_are_differences_of_the_misfit() {
     }
 }
 
-/// Water above attenuating rock, with explosions and pressure receivers in the water.
+/// The water above attenuating rock contains explosions and pressure receivers.
 #[test]
 fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
     let desk = desk();

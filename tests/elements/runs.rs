@@ -259,7 +259,7 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
 fn strain_and_rotation_are_differences_of_displacements() {
     let case = case("brick-free");
     let mut middle: Vec<f32> = case.desk.read("rec.rsf")[..3].to_vec();
-    // A point below the surface, on which the receivers of the case are.
+    // The point is below the surface, on which the receivers of the case are.
     middle[2] += 40.0;
     let step = 2.0_f32;
     let mut points = middle.clone();

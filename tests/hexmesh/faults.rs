@@ -231,7 +231,7 @@ fn elements_of_foreign_files_are_named_as_the_files_name_them() {
         let text = refused(&desk, "gmsh=two.msh");
         assert!(words.iter().all(|word| text.contains(word)), "{second}: {text}");
     }
-    // A surface made of points, which fuzzing found.
+    // Fuzzing found this surface made of points.
     let groups = "$EndMeshFormat\n$PhysicalNames\n1\n1 1 \"top\"\n$EndPhysicalNames\n\
                   $Entities\n0 1 1 0\n1 0 0 0 2 0 0 1 1 0\n1 0 0 0 2 2 0 0 0\n$EndEntities\n";
     let points = two_plates("1 1 15 1\n9 1\n").replace("$EndMeshFormat\n", groups);

@@ -167,7 +167,8 @@ fn what_does_not_fit_together_is_a_sentence() {
     );
 }
 
-/// The table as in SPECFEM3D's examples: comments, empty lines, materials that no element has, tomography files.
+/// The table has what SPECFEM3D's examples have: comments, empty lines, materials that no element has, tomography
+/// files.
 #[test]
 fn tables_of_materials_are_read_as_they_are() {
     let (mesh, folder) = (original("hex8.msh"), tempfile::tempdir().unwrap());

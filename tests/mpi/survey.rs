@@ -72,7 +72,7 @@ fn any_number_of_ranks_gives_the_same_bits() {
     }
 }
 
-/// The survey with the other methods.
+/// The other methods share the survey as well.
 #[test]
 fn displacements_and_elements_do() {
     let Some(mpirun) = launcher("survey::displacements_and_elements_do") else {

@@ -40,7 +40,7 @@ const CASES: [(&str, &str, &str); 21] = [
 /// A desk with panels, curves with a gap, a trace of zeros among others, and points.
 fn desk() -> Desk {
     let desk = Desk::new();
-    // Multiples of an eighth, which are the same on every machine.
+    // Values are multiples of an eighth, which are the same on every machine.
     let value = |i: usize| ((i * 7919) % 641) as f32 / 8.0 - 37.5;
     let panels: Vec<f32> = (0..9 * 7 * 2).map(value).collect();
     let header = "n1=9 o1=1 d1=0.75 label1=Time unit1=s n2=7 o2=-3 d2=2 label2=Distance unit2=km n3=2 o3=5 d3=5 label3=Shot label=Speed unit=m/s";

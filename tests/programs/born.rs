@@ -46,7 +46,7 @@ fn declarations_are_sound() {
     }
 }
 
-/// `sfdottest` with the real programs and options of every kind.
+/// `sfdottest` runs the real programs with options of every kind.
 #[test]
 fn products_are_equal() {
     let all = [

@@ -357,7 +357,7 @@ fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
     assert_eq!(desk.open("told.rsf").header().text("origin_time"), None);
 }
 
-/// Either list of earthquakes given by the parameter of the other.
+/// A list of earthquakes that is given by the parameter of the other kind is an error.
 #[test]
 fn lists_of_earthquakes_are_told_by_their_words() {
     let desk = desk();

@@ -38,7 +38,7 @@ fn scaled(numbers: &[f32], to: &[f32]) -> Vec<f32> {
     numbers.iter().map(|&x| (f64::from(x) * share) as f32).collect()
 }
 
-/// `sfdottest` with exact time and options of every kind.
+/// `sfdottest` runs programs with exact time and options of every kind.
 #[test]
 fn operators_keep_their_adjoint() {
     for (ndim, extra) in [

@@ -54,7 +54,7 @@ fn outputs_are_those_of_one_run() {
         done(&desk, &line, "0");
         let whole = outputs(&desk, "0");
         assert!(whole.iter().flatten().any(|&x| x != 0), "{line}");
-        // A run that writes states: the last one, and the one ten steps before it.
+        // The run writes the last state, and the one ten steps before it.
         done(&desk, &format!("{line} checkpoint=state every=10 ngpu=2"), "1");
         assert_eq!(outputs(&desk, "1"), whole, "{line}");
         for (state, step) in [

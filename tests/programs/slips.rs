@@ -86,7 +86,7 @@ fn messages_say_what_is_wrong() {
             && told.contains("squeeze=n"),
         "{told}"
     );
-    // A receiver that no wave has reached in the first step.
+    // No wave has reached this receiver in the first step.
     desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.01]);
     let run = shot::shoot(&desk, 2, "dt=0.0001 jdata=100000");
     assert_eq!(run.code, 0, "{run:?}");
@@ -235,7 +235,7 @@ fn plans_refuse_points_outside() {
     }
 }
 
-/// Messages about the effect of a frame without cells, and about the records of a receiver next to a source.
+/// There are messages about the effect of a frame without cells, and about the records of a receiver next to a source.
 #[test]
 fn walls_and_receivers_beside_sources_are_told() {
     let desk = velocity_stress::desk(2);
@@ -338,7 +338,7 @@ fn wavelets_at_another_sampling_are_those_at_the_steps() {
     assert!((band / own - 1.0).abs() < 0.05, "{band} and {own} Hz");
 }
 
-/// On meshes: receivers in an element that contains the source of a later shot.
+/// On meshes there is a warning about receivers in an element that contains the source of a later shot.
 #[test]
 fn receivers_beside_sources_of_later_shots_are_told() {
     let desk = Desk::new();

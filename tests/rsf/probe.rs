@@ -179,7 +179,7 @@ fn slow(job: &mut Job) -> anyhow::Result<()> {
     output.set_axis(2, &Axis::new(job.int("n1")? as usize, 0.0, 1.0));
     for record in 0..job.int("n1")? {
         if let Some(signal) = interrupted() {
-            // Half a record, which must not be used.
+            // This is half a record, which must not be used.
             output.write_f32(&[record as f32])?;
             let records = output.records(2)?.0;
             output.finish_at(2, records)?;

@@ -182,7 +182,7 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
     };
     let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), &setup, &shot, parameters).unwrap();
     let records = recorded(&adjoint.linearised((&setup, &shot), &change).unwrap(), &shot);
-    // Other records, which are not orthogonal to these.
+    // Other records are not orthogonal to these.
     let most = f64::from(magnitude(&records));
     let others: Vec<f32> = records
         .iter()

@@ -66,7 +66,7 @@ fn central<const D: usize>(
 fn compare<const D: usize>(case: &Case) {
     let dt = body::<D>(case, case.rocks).dt;
     let mut all = sources::<D>(case, dt, steps::<D>());
-    // A force whose waves are about as strong as those of the moment.
+    // The waves of this force are about as strong as those of the moment.
     if let Strength::Force(force) = &mut all[1].strength {
         force.iter_mut().for_each(|force| *force *= 30.0);
     }

@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Exact phase velocities as written by Tsvankin 1996, eq 6.
+    /// The phase velocities are the exact ones of Tsvankin (1996), eq. 6.
     #[test]
     fn vti_phase_velocities() {
         let s = vti(0.25, 0.1, 0.2);

@@ -127,7 +127,7 @@ fn flat(order: usize, ratio: f64, slower: f64) -> f64 {
     2.0 * weights.iter().map(|w| w.abs()).sum::<f64>() / eigenvalue.sqrt()
 }
 
-/// The factors in the documentation of `contrast_step`.
+/// The factors are those in the documentation of `contrast_step`.
 #[test]
 fn shares_of_the_step_are_those_that_are_told() {
     for (order, air, water, interface) in [(4, 0.51, 0.999, 0.92), (8, 0.29, 0.996, 0.75)] {

@@ -108,7 +108,7 @@ impl Chunk {
     /// The solid angle in steradians. The volume between two radii is a third of it times the difference of their
     /// cubes.
     pub fn solid_angle(&self) -> f64 {
-        // The solid angle of a pyramid whose base is a rectangle in the tangent plane.
+        // This is the solid angle of a pyramid whose base is a rectangle in the tangent plane.
         let [a, b] = self.half.map(f64::tan);
         let top = a * b / (1.0 + a * a + b * b).sqrt();
         4.0 * top.atan()

@@ -184,7 +184,7 @@ mod tests {
         (5971.0, -1.0, [3.72378, 9.13397, 4.93259]),
         (5971.0, 1.0, [3.54325, 8.90522, 4.76989]),
         (6151.0, -1.0, [3.43578, 8.55896, 4.64391]),
-        // Both ends of the isotropic cap, where properties are linear.
+        // These are both ends of the isotropic cap, where properties are linear.
         (6151.0, 1.0, [3.35950, 7.98970, 4.41885]),
         (6346.6, -1.0, [3.38076, 8.11061, 4.49094]),
         (6346.6, 1.0, [2.90000, 6.80000, 3.90000]),

@@ -220,7 +220,7 @@ mod tests {
         triclinic::fault(3, &values).is_none()
     }
 
-    /// Backus (1962), eq. 13, in terms of M = lambda + 2 mu and mu.
+    /// The averages are those of Backus (1962), eq. 13, in terms of M = lambda + 2 mu and mu.
     #[test]
     fn isotropic_layers_are_those_of_backus() {
         let rocks = [

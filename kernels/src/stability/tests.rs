@@ -427,7 +427,7 @@ fn largest_eigenvalue(cells: &[[f64; 2]]) -> f64 {
     length
 }
 
-/// The factors in the documentation of `stability/mod.rs` by which jumps of density lower the limit of single cells.
+/// Jumps of density lower the limit of single cells by the factors in the documentation of `stability/mod.rs`.
 #[test]
 fn jumps_of_density_lower_the_limit_and_jumps_of_speed_do_not() {
     let left = |low: [f64; 2], high: [f64; 2]| {

@@ -87,7 +87,7 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
             return scatter::<S, D, D, N>(simd, block, &scratch.force, out);
         }
         if memory.as_ref().is_some_and(|memory| !memory.follows_now()) {
-            // The displacement that the previous step predicted for its end.
+            // This is the displacement that the previous step predicted for its end.
             gather(simd, block, &mut scratch.strained, motion.acceleration);
             for part in Part::all(simd) {
                 step_back(part, &scratch.field, motion.square, &mut scratch.strained);

@@ -58,7 +58,7 @@ impl<const D: usize> InverseMass<D> {
             matrices,
             sponge,
             half: setup.dt / 2.0,
-            // Points that belong to fluids only have no mass and receive no force; points at the outer end of a
+            // Points that belong only to fluids have no mass and receive no force; points at the outer end of a
             // perfectly matched layer are fixed.
             diagonal: mass
                 .iter()

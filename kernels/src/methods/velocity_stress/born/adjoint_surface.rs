@@ -100,7 +100,7 @@ impl<T: Number> Adjoint<T> {
                     }
                 }
             };
-            // The term that the sweep will subtract from a normal stress.
+            // `back` is the term that the sweep will subtract from a normal stress.
             let back = |this: &Self, axis: usize| {
                 let slope = Slope::of_velocity(axis, axis);
                 let source = (&this.force, force(axis) * len);
