@@ -32,7 +32,7 @@ impl Files {
             .try_for_each(|id| self.read(*id, &input.name()))
     }
 
-    /// As [`Files::reading`], for an open file that is not a dataset.
+    /// Like [`Files::reading`], for an open file that is not a dataset.
     pub(crate) fn reading_file(&mut self, file: &File, name: &str) -> Result<()> {
         file_id(file).map_or(Ok(()), |id| self.read(id, name))
     }

@@ -120,7 +120,7 @@ impl Header {
         self.large_int(key).and_then(|value| i32::try_from(value).ok())
     }
 
-    /// As [`Header::int`], with 64 bits.
+    /// Like [`Header::int`], with 64 bits.
     pub fn large_int(&self, key: &str) -> Option<i64> {
         leading_int(self.raw(key)?).0
     }
@@ -146,7 +146,7 @@ impl Header {
         Some(unquoted(self.raw(key)?))
     }
 
-    /// As [`Header::bytes`], as text; invalid UTF-8 is replaced.
+    /// Like [`Header::bytes`], as text; invalid UTF-8 is replaced.
     pub fn text(&self, key: &str) -> Option<String> {
         self.bytes(key)
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned())

@@ -80,7 +80,7 @@ impl Input {
         Self::open_as(path.display().to_string(), path, Cut::Refused)
     }
 
-    /// As [`Input::open`], with the name that messages use.
+    /// Like [`Input::open`], with the name that messages use.
     pub(crate) fn open_as(name: String, path: &Path, cut: Cut) -> Result<Self> {
         let file = open_file(path, &format!("{name}{}", near(path)), "an RSF file")?;
         let reader = BufReader::with_capacity(PIECE, file);

@@ -294,7 +294,7 @@ impl Job {
         self.cut = Cut::Records;
     }
 
-    /// As [`Job::accept_cut_data`], with records only along this axis (from 1), even if none is complete.
+    /// Like [`Job::accept_cut_data`], with records only along this axis (from 1), even if none is complete.
     pub fn accept_cut_along(&mut self, axis: usize) {
         self.cut = Cut::Along(axis);
     }

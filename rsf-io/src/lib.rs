@@ -97,7 +97,7 @@ pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>)
 /// The exit code that a shell reports for a program ended by SIGPIPE: 141.
 pub const CLOSED_PIPE: u8 = 128 + libc::SIGPIPE as u8;
 
-/// As [`start`], but with the given words, the first of which is the name: for a binary that holds several
+/// Like [`start`], but with the given words, the first of which is the name: for a binary that holds several
 /// programs.
 pub fn start_with(
     program: &'static Program,

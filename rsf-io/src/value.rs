@@ -30,7 +30,7 @@ pub(crate) struct Parsed {
 }
 
 impl Param {
-    /// As [`Param::parse`], but messages name `key`, which may have a number.
+    /// Like [`Param::parse`], but messages name `key`, which may have a number.
     pub(crate) fn parse_as(&self, key: &str, raw: &OsStr) -> Result<Parsed, String> {
         let named = |text: String| text.replacen(self.name, key, 1);
         let mut parsed = self.parse(raw).map_err(named)?;

@@ -96,7 +96,7 @@ pub fn run<T: Real + Default, A: Accelerator>(
     (tape, result)
 }
 
-/// As [`run`], for a shot that must not fail.
+/// Like [`run`], for a shot that must not fail.
 pub fn record<T: Real + Default, A: Accelerator>(
     machines: &Machines<A>,
     shot: &Shot,
@@ -138,7 +138,7 @@ pub fn misfit<T: Real>(a: &Tape<T>, b: &Tape<T>) -> f64 {
     misfit_or_silence(a, b)
 }
 
-/// As [`misfit`], but the records may be zero everywhere.
+/// Like [`misfit`], but the records may be zero everywhere.
 pub fn misfit_or_silence<T: Real>(a: &Tape<T>, b: &Tape<T>) -> f64 {
     assert_eq!(a.steps, b.steps, "records of the same steps");
     let steps = |tape: &Tape<T>| tape.snapshots.iter().map(|s| s.0).collect::<Vec<_>>();

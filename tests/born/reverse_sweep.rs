@@ -1,4 +1,4 @@
-//! What is reported of a reverse sweep: the memory that it takes, and how far from rest waves are that have run
+//! The report on a reverse sweep: the memory that it takes, and how far from rest the waves are after they have run
 //! backwards.
 
 use crate::bench::plain;

@@ -22,7 +22,7 @@ struct Way {
     closed: Option<usize>,
 }
 
-/// The devices of a rank if each rank has so many; their streams run late.
+/// The devices of a rank, given the number of devices of each rank; their streams run late.
 fn devices(rank: &ThreadRank, counts: &[usize], closed: Option<usize>) -> Vec<Arc<Emulator>> {
     let before: usize = counts[..rank.rank()].iter().sum();
     let device = |k: usize| {

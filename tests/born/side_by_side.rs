@@ -7,7 +7,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::methods::velocity_stress::Shot;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Wanted};
 
-/// So many shots of a case, each with other positions of sources and receivers.
+/// `count` shots of a case, each with other positions of sources and receivers.
 fn shots(case: &Case, count: usize) -> Vec<Shot> {
     let moved = |number: usize| {
         let mut shot = case.shot();

@@ -1,4 +1,4 @@
-//! The calls of the driver: with the right device, in the right order, and everything is freed.
+//! The driver is called for the right device and in the right order, and everything is freed.
 
 use crate::fake::{Driver, on_machine};
 use kernels::Error;

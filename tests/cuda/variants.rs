@@ -106,7 +106,7 @@ fn is_for(source: &Source, generation: u32) -> bool {
     number_of(source) % 8 == u64::from(generation > 90)
 }
 
-/// Whether a text is among one in forty.
+/// Whether a text belongs to the sample of one in forty.
 fn is_in_sample(source: &Source) -> bool {
     number_of(source) % 40 == 1
 }

@@ -161,7 +161,7 @@ fn earthquakes_of_one_file_add_up() {
         magnitude(&second) > 0.1 * magnitude(&first) && apart < 1e-5,
         "{apart}"
     );
-    // Times count from the earliest one, wherever it stands in the file.
+    // Times count from the earliest one, wherever it is in the file.
     let late = other.replace("shift:     29.0", "shift:     37.0");
     let ordered = records(&format!("{one}{late}"));
     let begin = desk.axes("d.rsf", 3)[2].o;

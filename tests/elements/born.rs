@@ -16,7 +16,7 @@ fn dottest(desk: &Desk, words: &str) {
     println!("{words}: {}", ended.err);
 }
 
-/// As [`dottest`], for random vectors whose product is small because they nearly cancel. The products of the other
+/// Like [`dottest`], for random vectors whose product is small because they nearly cancel. The products of the other
 /// cases are 3e-3 to 3e-2, and rounding is measured relative to 1e-2. With a product of 5e-4, the difference was 2e-9
 /// on a processor and 5.5e-8 on a GPU.
 fn dottest_of_a_small_product(desk: &Desk, words: &str) {

@@ -177,7 +177,7 @@ class Writing(Scratch):
         found = rsfdata.read(io.BytesIO(done.stdout))
         np.testing.assert_array_equal(found.array, [[4, 5], [8, 9]])
         self.assertEqual((found.axes[1].label, found.axes[1].o), ("Offset", np.float32(0.504)))
-        # Python in the middle of a pipe, with only the folder of the module and the packages on its path.
+        # Python runs in the middle of a pipe, with only the folder of the module and the packages on its path.
         script = "import sys, rsfdata; a = rsfdata.read(sys.stdin.buffer); rsfdata.write(sys.stdout.buffer, a.like(2 * a.array))"
         paths = [os.path.join(FLOWS, "python"), PACKAGES]
         line = f"{program} n2=1 < a.rsf | {sys.executable} -c '{script}' | {os.path.join(NAMES, 'sfdisfil')} number=n"
@@ -216,7 +216,7 @@ class Writing(Scratch):
         for label, dims in (("Pressure", ("component", "r")), ("Velocity", ("pressure", "r"))):
             one = rsfdata.Dataset(np.arange(3.0).reshape(1, 3), [Axis(3, label="r"), Axis(1, label="pressure")], rsfdata.Header(f"label={label}\n".encode()))
             self.assertEqual(one.to_xarray().dims, dims)
-        # The axis after the two axes of a section, and a component that was selected from two.
+        # The section has a third axis of one sample, which may be a component that was selected from two.
         for label, dims in (("", ("t", "r")), ("z x", ("t", "r")), ("shot", ("shot", "t", "r"))):
             section = rsfdata.Dataset(np.zeros((1, 2, 3)), [Axis(3, label="r"), Axis(2, label="t"), Axis(1, label=label)])
             self.assertEqual(section.to_xarray().dims, dims)

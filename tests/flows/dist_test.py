@@ -70,7 +70,7 @@ class Handed(Scratch):
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertIn(os.path.join(os.path.realpath(prefix), "bin", "sfstiffness"), run.stdout)
         self.assertEqual(os.listdir(self.path("flow/Fig")), ["a.png"])
-        # the book is included
+        # The book is included.
         self.assertTrue(os.path.exists(os.path.join(prefix, "share/sifaka/book/user/01-first-shot/SConstruct")))
         self.assertTrue(os.path.exists(os.path.join(prefix, "share/sifaka/book/user/01-first-shot/01-first-shot.ipynb")))
         for name in names.OMP:
@@ -87,7 +87,7 @@ class Handed(Scratch):
             tar.extractall(self.path("unpacked"))
         (top,) = os.listdir(self.path("unpacked"))
         self.assertEqual(top + ".tar.gz", os.path.basename(self.archive))
-        # it does not depend on the place of installation
+        # The installation does not depend on its place.
         os.rename(self.path("unpacked", top), self.path("a folder"))
         self.first_flow(self.path("a folder"))
         told = subprocess.run([self.path("a folder/bin/sifaka-scons"), "-h"], cwd=self.folder, env=self.alone(), capture_output=True, text=True).stdout

@@ -36,7 +36,7 @@ class Earth(Scratch):
         _, nodes = section.numbers(self.path("earth-nodes.rsf"), "f")
         mesh = section.Slices(elements, nodes, 11.25, 2)
         terms = mesh.terms()
-        # one slice of the paper's mesh; every point of every element is counted once
+        # This is one slice of the paper's mesh; every point of every element is counted once.
         self.assertEqual(sum(terms.values()), 682293)
         self.assertEqual(sum(count * points for count, points in terms.items()), 10240 * 125)
         colour, most = mesh.colours()

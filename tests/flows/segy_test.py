@@ -175,7 +175,7 @@ class Segy(Scratch):
             data[3500:3502] = b"\2\1"
             self.two(data, 3504, count)
             self.same(self.store("t.sgy", data), VALUES, 0.004)
-        # A zero byte in the text, a file name in other letters, and no trace at all.
+        # The file has a zero byte in its text, then a name in other letters, and then no trace at all.
         data = bytearray(plain)
         data[100] = 0
         self.same(self.store("\u5c0f\u6587\u4ef6.sgy", data), VALUES, 0.004)
@@ -262,14 +262,14 @@ class Segy(Scratch):
             data[3500:3502] = b"\2\1"
             data[3506:3510] = struct.pack(">i", further)
             self.same(self.store("f.sgy", data), VALUES, 0.004)
-        # 60000 samples as an unsigned number of two bytes; and a file that ends before them.
+        # There are 60000 samples, as an unsigned number of two bytes; then the file ends before them.
         data = plain[:3600] + plain[3600:3840] + np.arange(60000, dtype=">f4").tobytes()
         for at in (3220, 3600 + 114):
             data[at : at + 2] = struct.pack(">H", 60000)
         self.same(self.store("long.sgy", data), np.arange(60000, dtype="f4")[None], 0.004)
         done = self.program(f"sfsegyread tape={self.store('long.sgy', data[:4000])} tfile=h.rsf")
         self.assertEqual(done.returncode, 1, done.stderr)
-        # The largest and the smallest values of keys.
+        # Keys have their smallest and their largest values.
         for low, high in ((-(2**31), -(2**15)), (2**31 - 1, 2**15 - 1)):
             path = self.by_segyio("k.sgy", 5)
             with segyio.open(path, "r+", ignore_geometry=True) as file:
@@ -294,7 +294,7 @@ class Segy(Scratch):
             done = self.program(f"sfsegyread tape={self.store('no.sgy', data)} tfile=h.rsf")
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"format {code}", done.stderr.decode())
-        # Additional bytes in the middle, as on a damaged tape: the traces after them would be wrong.
+        # There are additional bytes in the middle, as on a damaged tape, so the traces after them would be wrong.
         data = plain[: 3600 + 2 * 268] + b"\0\0" + plain[3600 + 2 * 268 :]
         _, _, said = self.read(self.store("damaged.sgy", data))
         self.assertIn("2 bytes", said)

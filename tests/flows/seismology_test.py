@@ -152,7 +152,7 @@ class Seismology(Scratch):
         self.check(seismology.to_stream(named, inventory(), quake), True)
 
     def test_time_zero_is_behind_the_origin_time(self):
-        """As programs write time zero: as a number or in quotes, and with seconds that a catalogue has rounded to 60."""
+        """Time zero is read as programs write it: as a number or in quotes, and with seconds that a catalogue has rounded to 60."""
         for origin, shift, zero in (("05:06:07.500000", "12", "05:06:19.5"), ("05:06:07.500000", '"12.5"', "05:06:20"), ("05:06:60.000000", "0", "05:07:00")):
             found = data()
             found.attrs["history"] = f'origin_time="2026-03-04T{origin}" time_shift={shift}\n'

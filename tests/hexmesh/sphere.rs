@@ -139,7 +139,8 @@ fn volumes_of_all_layers_are_those_of_shells() {
     let radii = mantle();
     for (found, ends) in volumes::<3>(&raw).iter().zip(radii.windows(2)) {
         let exact = angle / 3.0 * (ends[1].powi(3) - ends[0].powi(3));
-        // Files hold nodes in float32, which rounds them at random to half metres, in a crust of only ten kilometres.
+        // Files hold nodes in float32, which rounds them at random to half metres; the crust is only ten kilometres
+        // thick.
         assert!((found / exact - 1.0).abs() < 2e-6, "{ends:?}: {found} {exact}");
     }
     let all: f64 = volumes::<3>(&raw).iter().sum();
@@ -224,7 +225,7 @@ fn other_models_have_their_own_layers() {
     check_regions(&raw, &[1e6, 3e6, 6e6]);
     assert_eq!(raw.regions.len(), 36 * 8);
     assert_eq!(number(&said, " elements of 27 nodes"), 288.0);
-    // A doubling brick at the requested layer.
+    // There is a doubling brick at the requested layer.
     let (said, _) = chunk(
         &desk,
         "model=ball.txt bottom=1e6 nx=8 width=30 layers=3,5 doubling=2",

@@ -160,7 +160,7 @@ impl World {
         self.medium_of()
     }
 
-    /// As [`World::medium`], in any precision.
+    /// Like [`World::medium`], in any precision.
     pub fn medium_of<T: Real>(&self) -> Medium<T> {
         medium(&self.padded, rough)
     }

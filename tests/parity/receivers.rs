@@ -57,7 +57,7 @@ fn receivers_at_cuts_read_both_slabs() {
 #[test]
 fn the_nearest_cell_is_read_without_interpolation() {
     for (mut world, slabs) in cases() {
-        // A tenth of a cell beyond the middle, so that the upper plane is the nearest one.
+        // The receivers are a tenth of a cell beyond the middle, so that the upper plane is the nearest one.
         let axis = world.padded.ndim() - 1;
         let d = world.padded.d()[axis];
         world.receivers.iter_mut().for_each(|r| r[axis] += 0.1 * d);

@@ -263,7 +263,7 @@ fn bad_states_are_refused_in_a_sentence() {
         let e = refusal(&world, &shot, &state[..cut]);
         assert!(matches!(e, StateError::Short { .. }), "{cut} bytes: {e}");
     }
-    // A wrong bit in the header, the first array, the last array, or the end.
+    // One bit is wrong in the header, the first array, the last array, or the end.
     let first = 4096..4096 + header.arrays[0].bytes();
     let last = state.len() - 32 - header.arrays[1].bytes()..state.len() - 32;
     let text: usize = std::str::from_utf8(&state[15..27]).unwrap().parse().unwrap();
@@ -283,7 +283,7 @@ fn bad_states_are_refused_in_a_sentence() {
             assert!(known, "bit {bit} of byte {at}: {e}");
         }
     }
-    // Two exchanged blocks.
+    // Two blocks are exchanged.
     let block = header.arrays[0].block;
     let mut bad = state.clone();
     let (low, high) = bad.split_at_mut(4096 + 30 * block);

@@ -129,7 +129,7 @@ fn a_tilted_plane_carries_the_same_waves() {
     let turns = [(3.0f64, 4.0, 5.0), (5.0, 12.0, 13.0), (-8.0, 15.0, 17.0)];
     let receivers = turns.map(|(_, _, whole)| {
         let unit: f64 = whole * (70.0f64 / whole).round();
-        // Receivers off the axes, at whole multiples along the rotated axes, which are nodes of both frames.
+        // These receivers are off the axes, at whole multiples along the rotated axes, which are nodes of both frames.
         [
             [0.0, 0.0, unit],
             [unit, 0.0, 0.0],

@@ -53,8 +53,8 @@ fn weak_values_let_the_picture_below_shine_through() {
     quarters(&desk);
     let model = "grey color=viridis scalebar=n wantaxis=n wanttitle=n width=500 screenratio=0.6";
     desk.made(&format!("{model} out=model.svg"), "quarters");
-    // Minus one in the upper left, one in the lower right, zero elsewhere. With fade=0.5, the colours of 0.5 would be
-    // half opaque.
+    // The values are minus one in the upper left, one in the lower right, and zero elsewhere. With fade=0.5, the
+    // colours of 0.5 would be half opaque.
     let wave = |words: &str| format!("grey color=bluered clip=1 screenratio=0.6 width=500 {words}");
     desk.made(&wave("fade=0.5 out=wave.svg"), "quarters");
     let seen = Pixels::read(&desk.made("pictures mode=overlay model.svg wave.svg", "-").0);
@@ -188,7 +188,7 @@ fn a_label_points_at_a_place_of_the_standard_page() {
         (middle.0 - 462.0).abs() < 1.0 && (middle.1 - 279.84).abs() < 1.5,
         "{middle:?}"
     );
-    // Letters have a quarter of an inch; their capitals are 0.73 of that.
+    // Letters are a quarter of an inch high; their capitals are 0.73 of that.
     assert!((bottom - top - 0.73 * 16.5).abs() < 1.5, "{top} {bottom}");
     let frame = [150.2, 84.5, 675.8, 506.9];
     assert!(

@@ -56,7 +56,7 @@ impl Desk {
         self.run_within("unlimited", line, input)
     }
 
-    /// As [`Desk::run`], with an address space of a number of kilobytes.
+    /// Like [`Desk::run`], with an address space of a number of kilobytes.
     pub fn run_within(&self, kilobytes: &str, line: &str, input: &str) -> Output {
         let words = line.split_whitespace().map(|word| match word.split_once('=') {
             Some((key, value)) => format!("{key}={}", value.replace('_', " ")),

@@ -219,7 +219,7 @@ fn bytes_are_colours() {
         said.contains("give bar= (a file of sfbyte) or minval= and maxval="),
         "{said}"
     );
-    // A file as sfbyte writes it: the smallest and the largest value, then the colours.
+    // The file is as sfbyte writes it: the smallest and the largest value, then the colours.
     let ends = [(-3.0f32).to_ne_bytes(), 5.0f32.to_ne_bytes()].concat();
     let table: Vec<u8> = (0..=255).collect();
     desk.bytes("bar", "n1=264 n2=1", &[ends, table].concat());

@@ -453,7 +453,7 @@ fn models_and_points_of_other_dimensions_name_their_program() {
     }
 }
 
-/// Parameters of earthquakes that only some programs have.
+/// Programs that do not take files of earthquakes refuse them, and name what they take.
 #[test]
 fn files_of_earthquakes_are_refused_in_a_plane_with_what_it_takes() {
     let say = |desk: &Desk, program: &str, word: &str| {

@@ -250,7 +250,7 @@ fn noise_in_a_correlation_is_told() {
         !run.err.contains("zero everywhere") && !run.err.contains("rounding noise"),
         "{run:?}"
     );
-    // One component a hundred million times smaller than the other, as noise is.
+    // One component is a hundred million times smaller than the other, as noise is.
     desk.ran("sfbasics math output='input*(x2+1e-8)' < data.rsf > noisy.rsf");
     for (kind, told) in [("correlation", true), ("squares", false)] {
         let run = desk.ran(&format!("{gradient} kind={kind} < noisy.rsf > g.rsf"));

@@ -131,7 +131,7 @@ fn all_coefficients() {
                 &[sym, "the model is triclinic", "sym=tri takes every model"],
             );
         }
-        // The model as a stream, and the memory that a plan gives.
+        // The model may be a stream, and a plan gives the memory.
         let piped = fed(
             &[("cat ccc.rsf", "pipe")],
             &format!("{} < wav.rsf > data.rsf", line(ndim).replace("ccc.rsf", "pipe")),

@@ -187,7 +187,7 @@ component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\n";
     desk.ran(&format!("{run} sou=sou.rsf {numbers} tau={tau} > b.rsf"));
     assert!(magnitude(&desk.read("b.rsf")) > 0.0);
     assert!(relative_difference(desk.read("a.rsf"), desk.read("b.rsf")) < 1e-6);
-    // A moment that grows as sin^2 for 40 ms, sampled at every step; its rate is half a step later.
+    // The moment grows as sin^2 for 40 ms and is sampled at every step; its rate is half a step later.
     let moment = |t: f64| (std::f64::consts::FRAC_PI_2 * (t / 0.04).min(1.0)).sin().powi(2);
     let lines: Vec<String> = (0..61)
         .map(|k| format!("{:.9}", moment(f64::from(k) * 1e-3)))

@@ -116,7 +116,7 @@ fn hill(desk: &Desk, words: &str) {
     desk.dataset("rec.rsf", "n1=2 n2=2", &[250.0, 200.0, 620.0, 350.0]);
 }
 
-/// Spectral elements below a hill, whose sides absorb waves by means of velocities that are averages of two times.
+/// The sides of a mesh below a hill absorb waves by means of velocities that are averages of two times.
 #[test]
 fn elements_with_long_steps_are_those_with_short_ones() {
     let desk = Desk::new();
@@ -197,7 +197,7 @@ fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
     assert!(exact < 0.55 * short && raw > 2.0 * short, "{exact} {raw} {short}");
 }
 
-/// Displacements in a rigid box, and in a frame that acts once per step.
+/// Displacements are computed in a rigid box, and with a frame that acts once per step.
 #[test]
 fn displacements_with_long_steps_are_those_with_short_ones() {
     let desk = Desk::new();

@@ -15,7 +15,8 @@ fn further_quantities_are_taken_over() {
     let files = ["data.rsf", "p.rsf", "d.rsf"];
     let whole = files.map(|file| desk.read(file));
     assert!(whole.iter().flatten().any(|&x| x != 0.0));
-    // The files of a run whose second shot has failed, and of one that was stopped while it wrote the third.
+    // The files are those of a run that was stopped while it wrote the third shot, and of one whose second shot has
+    // failed.
     desk.ran("for f in data p d; do sfbasics window n4=2 squeeze=n < $f.rsf > $f-short.rsf || exit 1; done");
     desk.ran("for f in data p d; do sfbasics cut f4=1 n4=1 < $f.rsf > $f-hole.rsf || exit 1; done");
     let again = extra.replace("p.rsf", "p2.rsf").replace("d.rsf", "d2.rsf");
@@ -239,7 +240,7 @@ fn data_on_other_axes_are_not_taken_over() {
     }
 }
 
-/// A run that was killed before its first shot was complete: nothing is taken over, and the bits are the same.
+/// Nothing is taken over from a run that was killed before its first shot was complete, and the bits are the same.
 #[test]
 fn a_run_that_was_killed_early_begins_again() {
     let desk = desk(2);

@@ -81,7 +81,7 @@ fn other_components_are_refused_with_the_commands_that_turn_them() {
     }
 }
 
-/// Both conversions for runs on a mesh.
+/// Both conversions work for runs on a mesh as well.
 #[test]
 fn meshes_tell_components_too() {
     let desk = stations();

@@ -178,7 +178,7 @@ fn picked_shots_are_taken_over() {
     assert!(desk.read("again.rsf") == desk.read("whole.rsf"));
 }
 
-/// Data of as many shots as are selected, but of other ones.
+/// Data of as many shots as are selected, but of other shots, are refused.
 #[test]
 fn operators_refuse_data_of_other_shots() {
     let desk = desk(2);
@@ -218,7 +218,7 @@ fn operators_refuse_data_of_other_shots() {
     }
 }
 
-/// Gradients, images and operators of selected shots, from the data of these shots or of all.
+/// Gradients, images and operators of selected shots take the data of these shots or of all.
 #[test]
 fn operators_take_picked_shots() {
     let desk = desk(2);

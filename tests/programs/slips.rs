@@ -69,7 +69,7 @@ fn messages_say_what_is_wrong() {
         said.contains("the bell of source 1 (12 cells) leaves the grid: z=0"),
         "{said}"
     );
-    // A series with time as its first axis, as everyday programs make it.
+    // The series has time as its first axis, as everyday programs make it.
     desk.dataset("series.rsf", "n1=50 d1=0.001", &[1.0; 50]);
     let said = sentence(&desk.sh(&format!("{} < series.rsf > data.rsf", shot::line(2))));
     assert!(
@@ -366,8 +366,8 @@ fn aliased_records_are_told() {
     }
 }
 
-/// Parameters of `sfewefd2d-gpu` that have no effect without others, and the smallest frame, with which a free surface
-/// does not work.
+/// There are warnings about parameters of `sfewefd2d-gpu` that have no effect without others, and about the smallest
+/// frame, with which a free surface does not work.
 #[test]
 fn idle_words_of_displacement_are_told() {
     let desk = Desk::new();

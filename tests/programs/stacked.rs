@@ -246,7 +246,8 @@ fn misfits(desk: &Desk, state: &[u8]) {
     desk.dataset("rec2.rsf", "n1=2 n2=3 o2=5 d2=2", &receivers);
 }
 
-/// A state after the last shot but one, and everything to which it does not fit.
+/// A run continues from the state after the last shot but one, and everything to which that state does not fit is
+/// refused.
 #[test]
 fn states_that_do_not_fit_are_refused() {
     let desk = desk(2, 60);

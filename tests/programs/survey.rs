@@ -315,7 +315,7 @@ fn sources_are_estimated() {
     );
 }
 
-/// Several images with lags, each the same as in a separate run; the bits are the same for any memory.
+/// Several images with lags are each the same as in a separate run; the bits are the same for any memory.
 #[test]
 fn images_of_several_kinds() {
     for ndim in [2, 3] {
@@ -453,7 +453,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     assert!(again[..2 * n] == all[..2 * n] && again[2 * n..].iter().any(|&x| x != 0.0));
 }
 
-/// Shots in several groups, and requests that cannot be met.
+/// Shots run in several groups, and requests that cannot be met are refused.
 #[test]
 fn groups_model_shots_at_the_same_time() {
     let desk = desk(2);

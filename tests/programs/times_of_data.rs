@@ -69,7 +69,7 @@ fn gradients_compare_at_the_times_of_the_data() {
         number.trim().parse().unwrap()
     };
     assert_eq!(misfit(""), 0.0);
-    // Data with the sampling of the steps, but from time 0 on, whereas velocity is recorded at half steps.
+    // The data have the sampling of the steps but begin at time 0, whereas velocity is recorded at half steps.
     desk.ran(&format!("{} > fine.rsf", of("sfvsfd2d-gpu", "dtout=0.001")));
     desk.ran(&format!(
         "{} < fine.rsf > fine-gradient.rsf",
@@ -168,7 +168,7 @@ fn times_that_do_not_fit_are_refused() {
         |name: &str, times: &str| desk.dataset(name, &format!("n1=3 n2=2 n3={long} {times} n4=3"), &values);
     named("late.rsf", "o3=0.1 d3=0.001");
     named("none.rsf", "d3=0");
-    // Half a step after the end of a run of 60 ms.
+    // This is half a step after the end of a run of 60 ms.
     let first = 0.0605 - 0.0023 * (long - 1) as f64;
     named("behind.rsf", &format!("o3={first:.6} d3=0.0023"));
     // A difference due to rounding is not after the end.

@@ -157,7 +157,7 @@ fn data_that_end_or_are_no_numbers() {
     );
 }
 
-/// A file that another program truncates after it was opened.
+/// Another program may truncate a file after it was opened.
 #[test]
 fn data_that_vanish_between_opening_and_reading() {
     let scratch = Scratch::new();

@@ -255,7 +255,7 @@ fn standard_input_for_all_ends_with_the_dataset() {
             "{name}: {span:?}"
         );
     }
-    // The end of a stream, and a header that names a missing file.
+    // The dataset may end with the stream, or be in the file that a header from a stream names.
     succeeded(&scratch.shell("cat two.rsf | probe mode=all > o.rsf"));
     assert_eq!(scratch.reals("o.rsf"), counted(6));
     let run = scratch.shell(

@@ -249,7 +249,7 @@ fn regions_of<const D: usize>(nt: usize, case: &Case, looked_at: &[(usize, usize
             rocks[region][parameter] *= 1.0 + share;
             of(rocks, Some(&expected), false).0
         };
-        // Central differences of fourth order.
+        // These are central differences of fourth order.
         let near = (at(step) - at(-step)) / (2.0 * step);
         let far = (at(2.0 * step) - at(-2.0 * step)) / (4.0 * step);
         let difference = (4.0 * near - far) / 3.0;

@@ -28,7 +28,7 @@ fn misfit(angle: f64) -> f64 {
     let mesh = block([20, 16, 10], place, |_| 0, |axis, high| axis < 2 || high);
     let medium = Medium::isotropic(1.0, 3f64.sqrt(), 1.0);
     let body = Body::new(mesh, vec![medium], vec![[3f64.sqrt(), 1.0]], 0.9);
-    // One and a half elements per shortest wavelength of S, which are six points.
+    // There are one and a half elements, or six points, per shortest wavelength of S.
     let wavelet = Ricker::starting_at_zero(1.0 / 1.5 / 2.5);
     let down = turned([0.0, 0.0, 1.0]);
     let nt = ((DISTANCES[1] / 0.919 + wavelet.t0 + 0.8 / wavelet.f) / body.dt) as usize;

@@ -364,7 +364,7 @@ fn taylor<const D: usize>(
     );
 }
 
-/// With respect to the speeds and densities of the regions.
+/// Perturbs the speeds and densities of the regions.
 fn by_speeds<const D: usize>(case: &Case) {
     let shares = [[0.6, -0.5, 0.8], [-0.7, 0.9, 0.4]];
     let change: Vec<Vec<f64>> = (0..3)
@@ -376,7 +376,7 @@ fn by_speeds<const D: usize>(case: &Case) {
     });
 }
 
-/// With respect to the constants of a crystal below rock or water, whose bulk modulus and density are perturbed, too.
+/// Perturbs the constants of a crystal below rock or water, whose bulk modulus and density are perturbed, too.
 /// Absorbing faces keep their speeds.
 fn by_constants<const D: usize>(case: &Case, scale: f64) {
     let mut draw = numbers(7);

@@ -460,7 +460,7 @@ fn quality_factors_of_a_grid_damp_as_those_of_regions() {
         relaxations: Some((&relaxations[..]).into()),
         ..world.setup()
     };
-    // Q of the moduli from those of the waves.
+    // Q of the moduli follows from those of the waves.
     let laws: Vec<_> = world
         .speeds
         .iter()

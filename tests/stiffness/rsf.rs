@@ -92,7 +92,7 @@ pub fn run(words: &str, stdin: Option<Vec<u8>>) -> Outcome {
         .expect("the program starts");
     let feeder = stdin.map(|bytes| {
         let mut pipe = child.stdin.take().expect("a pipe");
-        // a program that stops early closes the pipe; the test checks its message
+        // A program that stops early closes the pipe; the test checks its message.
         std::thread::spawn(move || drop(std::io::Write::write_all(&mut pipe, &bytes)))
     });
     let output = child.wait_with_output().expect("the program ends");

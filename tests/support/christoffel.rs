@@ -122,7 +122,7 @@ pub fn arrival(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> f
     ray(medium, rho, offset, mode).0
 }
 
-/// As [`arrival`], together with the plane wave that arrives.
+/// Like [`arrival`], together with the plane wave that arrives.
 pub fn ray(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> (f64, Wave) {
     let ahead = unit(offset);
     let helper = if ahead[2].abs() < 0.7 {

@@ -86,7 +86,7 @@ impl Desk {
         values
     }
 
-    /// As [`Desk::read`], for files in which all numbers may be zero or some not finite.
+    /// Like [`Desk::read`], for files in which all numbers may be zero or some not finite.
     #[track_caller]
     pub fn read_as_it_is(&self, name: &str) -> Vec<f32> {
         let mut input = self.open(name);

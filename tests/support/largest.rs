@@ -131,7 +131,7 @@ pub fn records<V: Value>(values: impl IntoIterator<Item = V>) -> Vec<f64> {
     measured(spoiled(values, &[Spoil::Nan, Spoil::Zero, Spoil::Empty]))
 }
 
-/// As [`records`], with a check of their number.
+/// Like [`records`], with a check of their number.
 ///
 /// # Panics
 /// Panics as [`records`] does, and if there are more or fewer.

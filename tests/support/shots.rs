@@ -90,7 +90,7 @@ pub fn medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Stiffness, f
     })
 }
 
-/// As [`medium`], for media with all coefficients.
+/// Like [`medium`], for media with all coefficients.
 pub fn oblique_medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Voigt, f64)) -> Medium<T> {
     let planes = 0..padded.model.n[padded.ndim() - 1];
     filled(
@@ -168,7 +168,7 @@ pub fn run_on<T: Real + Default>(
     run_with(shot, medium, Cpu::new(threads)?, slabs)
 }
 
-/// As [`run_on`], on processors with other tiles, caches or registers.
+/// Like [`run_on`], on processors with other tiles, caches or registers.
 pub fn run_with<T: Real + Default>(
     shot: &Shot,
     medium: Medium<T>,

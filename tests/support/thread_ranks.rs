@@ -126,7 +126,7 @@ fn on_post<R: Send>(
     })
 }
 
-/// As [`thread_ranks`], for work that ends well, with a check that all messages were received.
+/// Like [`thread_ranks`], for work that ends well, with a check that all messages were received.
 pub fn thread_ranks_that_listen<R: Send>(
     size: usize,
     talents: Capabilities,
@@ -135,7 +135,7 @@ pub fn thread_ranks_that_listen<R: Send>(
     listening(&hosts(size, talents), talents.reach_devices, |rank| work(&rank))
 }
 
-/// As [`thread_ranks`], on hosts with these names, for work that takes ownership of its rank.
+/// Like [`thread_ranks`], on hosts with these names, for work that takes ownership of its rank.
 pub fn thread_ranks_on<R: Send>(hosts: &[&str], work: impl Fn(ThreadRank) -> R + Sync) -> Vec<R> {
     let hosts: Vec<String> = hosts.iter().map(|host| host.to_string()).collect();
     listening(&hosts, false, work)

@@ -82,7 +82,7 @@ pub fn run_on<T: Real + Default>(
     run_with(shot, grid, cell, class, (Cpu::new(threads)?, slabs))
 }
 
-/// As [`run_on`], on processors with other tiles, caches or registers.
+/// Like [`run_on`], on processors with other tiles, caches or registers.
 pub fn run_with<T: Real + Default>(
     shot: &Shot,
     grid: &Grid,
@@ -119,8 +119,8 @@ pub fn lengths(shot: &Shot, ndim: usize) -> [usize; 2] {
     ]
 }
 
-/// As [`run_on`], for isotropic media on one thread and one slab, because tests run in parallel, and two threads would
-/// wait for each other a quarter of the time.
+/// Like [`run_on`], for isotropic media on one thread and one slab, because tests run in parallel, and two threads
+/// would wait for each other a quarter of the time.
 pub fn run<T: Real + Default>(
     shot: &Shot,
     grid: &Grid,

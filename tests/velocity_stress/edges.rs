@@ -13,8 +13,8 @@ const RHO: f64 = 2.0;
 /// The largest reflection in 3-D, in decibels relative to the largest value at any receiver, and relative to the
 /// largest value at the same receiver.
 fn of_volume(order: usize) -> [f64; 2] {
-    // Five cells per shortest wavelength of S, so that there are few steps: the size of the large grid grows with their
-    // third power.
+    // There are five cells per shortest wavelength of S, so that there are few steps: the size of the large grid grows
+    // with their third power.
     let w = Ricker::starting_at_zero(B / 5.0 / 2.5);
     let (dt, n) = (0.21, [16usize, 20, 18]);
     let nt = ((20.0 / B + 1.8 * w.t0) / dt) as usize;

@@ -80,7 +80,7 @@ fn layers_fade_through_fifty_thousand_steps_under_a_free_surface() {
     }
 }
 
-/// A model as thin as the frame, in which all waves are grazing.
+/// In a model as thin as the frame all waves are grazing.
 #[test]
 fn layers_fade_at_grazing_incidence() {
     let mut f = frame(10, layer(3.2, 0.1));

@@ -1,6 +1,6 @@
 //! Absolute amplitudes in a homogeneous full space, including the near field.
 //!
-//! Velocities are the displacements due to the rate of the source. Vectors are (x, y, z) here. SI units throughout.
+//! Velocities are the displacements due to the rate of the source. Vectors are (x, y, z) here. All units are SI units.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::full_space::{Rock, of_force, of_moment};

@@ -278,7 +278,7 @@ pub fn walk(count: usize) -> Dims {
     }
 }
 
-/// As [`walk`], for a search, which reads all of a device's memory at once and thus gets more blocks.
+/// Like [`walk`], for a search, which reads all of a device's memory at once and thus gets more blocks.
 pub fn search(count: usize) -> Dims {
     Dims {
         grid: [count.div_ceil(4 * WALKERS).clamp(1, 1 << 20), 1, 1],

@@ -71,7 +71,7 @@ impl<A: Accelerator> Ring<A> {
         self.rewind_to(0);
     }
 
-    /// As [`Ring::rewind`], but counts on from `records`.
+    /// Like [`Ring::rewind`], but counts on from `records`.
     pub fn rewind_to(&mut self, records: usize) {
         (self.written, self.sent, self.taken) = (records, records, records);
     }

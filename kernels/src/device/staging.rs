@@ -49,11 +49,11 @@ impl<A: Accelerator> Staging<A> {
         unsafe { self.download_by(a, from, out, |from, to| to.copy_from_slice(from)) }
     }
 
-    /// As [`Staging::download`], but copies from the buffers with `copy`, whose two slices have the same
+    /// Like [`Staging::download`], but copies from the buffers with `copy`, whose two slices have the same
     /// length.
     ///
     /// # Safety
-    /// As for [`Staging::download`].
+    /// The requirements of [`Staging::download`] apply.
     pub unsafe fn download_by(
         &mut self,
         a: &A,

@@ -74,7 +74,7 @@ impl<T: Real> Medium<T> {
         Self::holding(padded, planes, Coefficients::Orthorhombic)
     }
 
-    /// As [`Medium::part`], with memory for these coefficients.
+    /// Like [`Medium::part`], with memory for these coefficients.
     pub fn holding(padded: &Padded, planes: Range<usize>, kind: Coefficients) -> Result<Self, Error> {
         padded.model.check()?;
         let len = planes.len() * lines_of_plane(padded) * padded.pitch();
@@ -133,7 +133,7 @@ impl<T: Real> Medium<T> {
         framed(&self.padded, values, &mut array[line * pitch..][..lines * pitch]);
     }
 
-    /// As [`Medium::fill`], for all arrays and on all threads. In `values` the lines of the arrays follow each
+    /// Like [`Medium::fill`], for all arrays and on all threads. In `values` the lines of the arrays follow each
     /// other, stiffness in memory order, then density.
     pub(crate) fn fill_all(&mut self, cpu: &Cpu, line: usize, values: &[T]) {
         use rayon::prelude::*;

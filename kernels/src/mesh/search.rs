@@ -174,7 +174,7 @@ impl<'a, const D: usize> Locator<'a, D> {
         self.candidates(x).filter_map(found).collect()
     }
 
-    /// As [`Self::find`], but with an error for a position outside the mesh.
+    /// Like [`Self::find`], but with an error for a position outside the mesh.
     ///
     /// # Errors
     /// Returns an error if no element contains the position; the message calls it `what` and names the nearest point of

@@ -46,7 +46,7 @@ pub fn bound<'a, const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: impl Into
     bound_with(mesh, basis, media.into(), Rule::Needed)
 }
 
-/// As [`bound`], with a rule for the elements whose eigenvalues are computed.
+/// Like [`bound`], with a rule for the elements whose eigenvalues are computed.
 pub(super) fn bound_with<const D: usize>(
     mesh: &Mesh<D>,
     basis: &Basis,

@@ -147,7 +147,7 @@ impl Misfit {
         (sum, adjoint_source)
     }
 
-    /// As [`Misfit::of`], for modelled records to which the Wiener filter towards the observed ones is
+    /// Like [`Misfit::of`], for modelled records to which the Wiener filter towards the observed ones is
     /// applied, and that filter. The derivative includes the dependence of the filter on the records.
     ///
     /// # Errors

@@ -128,7 +128,7 @@ impl CheckpointSchedule {
         Self::choose_beside(steps, sizes, [memory, 0])
     }
 
-    /// As [`CheckpointSchedule::choose`], for a device with `memory` bytes, whose host has `host` bytes for
+    /// Like [`CheckpointSchedule::choose`], for a device with `memory` bytes, whose host has `host` bytes for
     /// checkpoints.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ impl CheckpointSchedule {
         Self::choose_in(steps, sizes, Room { memory, host, store })
     }
 
-    /// As [`CheckpointSchedule::choose`], with checkpoints in memory, on the host and in a store.
+    /// Like [`CheckpointSchedule::choose`], with checkpoints in memory, on the host and in a store.
     ///
     /// # Errors
     /// Returns the errors of [`CheckpointSchedule::choose`].

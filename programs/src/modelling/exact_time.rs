@@ -174,7 +174,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         Some(exact.records(of, [every, every, jdata]))
     }
 
-    /// As [`Self::correction`], if the engine delivers the records of every step.
+    /// Like [`Self::correction`], if the engine delivers the records of every step.
     pub fn correction_of_steps(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
         let exact = self.exact?;
         Some(exact.records(of, [1, exact.every(jdata, self.band), jdata]))

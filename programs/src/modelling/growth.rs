@@ -83,7 +83,7 @@ impl Growth {
         self.factor_of(1).or_else(|| self.factor_of(together))
     }
 
-    /// As [`Growth::factor`], for the largest records of `together` windows up to each window.
+    /// Like [`Growth::factor`], for the largest records of `together` windows up to each window.
     fn factor_of(&self, together: usize) -> Option<f32> {
         // The last window may be short.
         let whole = self.largest.len() - usize::from(self.last < self.records);
@@ -122,12 +122,12 @@ mod tests {
         found_with(10.0, count, record)
     }
 
-    /// As [`found`], with this number of periods.
+    /// Like [`found`], with this number of periods.
     fn found_with(periods: f64, count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
         found_in_a_band([periods, 3.0 * periods], count, record)
     }
 
-    /// As [`found`], with a peak and a highest frequency.
+    /// Like [`found`], with a peak and a highest frequency.
     fn found_in_a_band([peak, max]: [f64; 2], count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
         let timing = Timing {
             steps: count,

@@ -261,7 +261,7 @@ impl Volumes {
         self.read_around(padded, [own, own], cpu, destination)
     }
 
-    /// As [`Self::read`], for the padded planes `prepared`, of which `own` are a part.
+    /// Like [`Self::read`], for the padded planes `prepared`, of which `own` are a part.
     pub fn read_around(
         &self,
         padded: &Padded,

@@ -39,7 +39,7 @@ pub fn explained(error: &anyhow::Error) -> String {
     causes.collect::<Vec<_>>().join(": ")
 }
 
-/// As [`explained`], as an error. An error that names no remedy keeps its type and thus its exit code.
+/// Like [`explained`], as an error. An error that names no remedy keeps its type and thus its exit code.
 pub fn explain(error: anyhow::Error) -> anyhow::Error {
     let mut of_engine = error.chain().filter_map(|cause| cause.downcast_ref::<Error>());
     match of_engine.any(|error| error.message().hints().next().is_some()) {

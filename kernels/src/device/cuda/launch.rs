@@ -194,7 +194,7 @@ impl Kernel {
     }
 
     /// # Safety
-    /// As [`crate::device::accelerator::Accelerator::launch`].
+    /// The requirements of [`crate::device::accelerator::Accelerator::launch`] apply.
     #[inline]
     pub(super) unsafe fn launch(
         &self,

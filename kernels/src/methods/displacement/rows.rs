@@ -254,7 +254,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
     /// The strains (eq. 1) of one register of cells that its stresses need, in the order of the ring.
     ///
     /// # Safety
-    /// As for [`Stress::cells`].
+    /// The requirements of [`Stress::cells`] apply.
     #[inline(always)]
     unsafe fn strain<S: Simd>(
         &self,
@@ -287,7 +287,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
     /// last; for a shear stress that is only its own strain.
     ///
     /// # Safety
-    /// As for [`Stress::cells`].
+    /// The requirements of [`Stress::cells`] apply.
     #[inline(always)]
     unsafe fn hooke<S: Simd>(
         s: S,
@@ -437,7 +437,7 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
     /// Components z, plane, row of `D_j s_ij` at a cell of the ring.
     ///
     /// # Safety
-    /// As for [`Update::cells`].
+    /// The requirements of [`Update::cells`] apply.
     #[inline(always)]
     unsafe fn force<S: Simd>(
         &self,

@@ -273,7 +273,7 @@ pub fn subdomains<const D: usize>(
 /// Everything else in `setup` and `shot` must be as before.
 ///
 /// # Errors
-/// As for [`subdomains`]; after an error the subdomains are unusable.
+/// Returns the errors of [`subdomains`]; after an error the subdomains are unusable.
 pub fn next_shot<const D: usize>(
     group: &mut Group<Engine<D>>,
     setup: &Setup<D>,

@@ -47,7 +47,7 @@ impl Rounding {
         );
     }
 
-    /// As [`Rounding::warn`], with different advice.
+    /// Like [`Rounding::warn`], with different advice.
     pub fn warn_with(self, job: &Job, advice: &str) {
         if let Some((name, value)) = self.worst {
             job.warn(&format!(

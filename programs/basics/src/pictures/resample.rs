@@ -36,7 +36,7 @@ impl Plane {
         }
     }
 
-    /// As [`Plane::thinned`], but with `smooth` a side with fewer samples than pixels is interpolated linearly.
+    /// Like [`Plane::thinned`], but with `smooth` a side with fewer samples than pixels is interpolated linearly.
     pub fn shown(&self, size: (usize, usize), smooth: bool) -> Plane {
         let plane = self.thinned(size);
         if !smooth {

@@ -129,7 +129,7 @@ pub fn lowest(factors: &[f32]) -> f32 {
         .unwrap_or_default()
 }
 
-/// As [`lowest`], for a file, which is read a part at a time.
+/// Like [`lowest`], for a file, which is read a part at a time.
 fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
     let (mut left, mut found) = (file.len(), Vec::new());
     while left > 0 {

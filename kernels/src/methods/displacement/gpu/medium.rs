@@ -71,7 +71,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         Self::of_class(padded, machines, surface, dt, Symmetry::Orthorhombic)
     }
 
-    /// As [`Upload::new`], for a medium that is known to belong to this symmetry class, or a narrower one,
+    /// Like [`Upload::new`], for a medium that is known to belong to this symmetry class, or a narrower one,
     /// before it is read: only the coefficients that the class needs are allocated.
     pub fn of_class(
         padded: &Padded,

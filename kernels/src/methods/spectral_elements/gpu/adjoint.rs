@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// the sums to derivatives.
 ///
 /// # Errors
-/// As for [`Adjoint::new`]; also for insufficient device memory and kernels that do not compile.
+/// Returns the errors of [`Adjoint::new`], and an error for insufficient device memory and kernels that do not compile.
 pub fn adjoint<const D: usize, A: Accelerator>(
     (a, cpu): (Arc<A>, Cpu),
     setup: &Setup<D>,

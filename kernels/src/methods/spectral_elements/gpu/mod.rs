@@ -98,7 +98,8 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
 /// [`super::subdomains`] on processors.
 ///
 /// # Errors
-/// As for [`super::subdomains`]; also for insufficient device memory, and kernels that do not compile.
+/// Returns the errors of [`super::subdomains`], and an error for insufficient device memory, and kernels that do not
+/// compile.
 pub fn subdomains<const D: usize, A: Accelerator>(
     accelerators: &[Arc<A>],
     setup: &Setup<D>,
@@ -116,7 +117,7 @@ pub fn subdomains<const D: usize, A: Accelerator>(
 /// receivers. Everything else in `setup` and `shot` must be as before.
 ///
 /// # Errors
-/// As for [`subdomains`]; after an error the subdomains are unusable.
+/// Returns the errors of [`subdomains`]; after an error the subdomains are unusable.
 pub fn next_shot<const D: usize, A: Accelerator>(
     group: &mut Group<DevicePart<D, A>>,
     setup: &Setup<D>,

@@ -50,7 +50,7 @@ pub trait Engine<T: Number>: Send {
     /// Returns an error for a point outside the grid, shots whose records differ in length, or a device that fails.
     fn next_shots(&mut self, program: &mut Discrete<T>, shots: &[Shot]) -> Result<(), Error>;
 
-    /// As [`super::Born::forward`], with the perturbation of the coefficients.
+    /// Like [`super::Born::forward`], with the perturbation of the coefficients.
     ///
     /// # Errors
     /// Returns an error for non-finite fields, a device that fails, and any error of `take`.
@@ -75,10 +75,10 @@ pub trait Engine<T: Number>: Send {
         ranks: &dyn Communicator,
     ) -> Result<(), Error>;
 
-    /// As [`super::Born::drift`], for the runs so far.
+    /// Like [`super::Born::drift`], for the runs so far.
     fn drift(&self) -> Option<f64>;
 
-    /// As [`super::Born::images`], for each shot.
+    /// Like [`super::Born::images`], for each shot.
     ///
     /// # Errors
     /// Returns an error for non-finite fields and a device that fails.

@@ -424,7 +424,7 @@ impl<T: Number> Born<T> {
     /// [`Born::images`] for each of the shots that run side by side.
     ///
     /// # Errors
-    /// As for [`Born::images`].
+    /// Returns the errors of [`Born::images`].
     pub fn images_of_shots(
         &self,
         data: &[Vec<T>],
@@ -438,7 +438,7 @@ impl<T: Number> Born<T> {
     /// data: rank 0 gets the whole images, the others the part on their planes.
     ///
     /// # Errors
-    /// As for [`Born::images`]; also if a connection fails.
+    /// Returns the errors of [`Born::images`], and an error if a connection fails.
     pub fn images_among(
         &self,
         ranks: &dyn Communicator,

@@ -119,7 +119,7 @@ impl<T: Number> Born<T> {
     /// and the four planes beyond them, and may be zero elsewhere.
     ///
     /// # Errors
-    /// As for [`Born::new`].
+    /// Returns the errors of [`Born::new`].
     pub fn on_planes(
         shot: &Shot,
         raw: Medium<T>,
@@ -197,7 +197,8 @@ impl<T: Number> Born<T> {
     /// Prepares several shots, which a device runs side by side ([`Born::run_on`]).
     ///
     /// # Errors
-    /// As for [`Born::next_shot`]; also for shots whose records differ in length, and for several shots on processors.
+    /// Returns the errors of [`Born::next_shot`], and an error for shots whose records differ in length, and for
+    /// several shots on processors.
     pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
         match (&mut self.engine, shots) {
             (Some(engine), _) => engine.next_shots(&mut self.program, shots)?,
@@ -300,7 +301,7 @@ impl<T: Number> Born<T> {
     /// [`Born::forward`] on all ranks that share the shot ([`Born::run_on_ranks`]); each receives all records.
     ///
     /// # Errors
-    /// As for [`Born::forward`]; also if a connection fails.
+    /// Returns the errors of [`Born::forward`], and an error if a connection fails.
     pub fn forward_among(
         &self,
         ranks: &dyn Communicator,
@@ -361,7 +362,7 @@ impl<T: Number> Born<T> {
     /// [`Born::adjoint`] for each of the shots that run side by side.
     ///
     /// # Errors
-    /// As for [`Born::adjoint`].
+    /// Returns the errors of [`Born::adjoint`].
     pub fn adjoints(&self, data: &[Vec<T>], schedule: &CheckpointSchedule) -> Result<Vec<Vec<T>>, Error> {
         let derivatives = self.adjoints_among(&Alone, data, schedule)?;
         Ok(derivatives.by_parameters())
@@ -372,7 +373,7 @@ impl<T: Number> Born<T> {
     /// [`Derivatives::by_parameters`].
     ///
     /// # Errors
-    /// As for [`Born::adjoint`]; also if a connection fails.
+    /// Returns the errors of [`Born::adjoint`], and an error if a connection fails.
     pub fn adjoints_among(
         &self,
         ranks: &dyn Communicator,
@@ -399,7 +400,7 @@ impl<T: Number> Born<T> {
     /// [`Born::gradient`] for each of the shots that run side by side.
     ///
     /// # Errors
-    /// As for [`Born::gradient`].
+    /// Returns the errors of [`Born::gradient`].
     pub fn gradients(
         &self,
         residuals: Residuals<'_, T>,
@@ -414,7 +415,7 @@ impl<T: Number> Born<T> {
     /// which does not run on devices, is left to [`Derivatives::by_parameters`].
     ///
     /// # Errors
-    /// As for [`Born::gradient`]; also if a connection fails.
+    /// Returns the errors of [`Born::gradient`], and an error if a connection fails.
     pub fn gradients_among(
         &self,
         ranks: &dyn Communicator,

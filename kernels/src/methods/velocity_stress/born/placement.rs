@@ -223,7 +223,7 @@ impl Born<f32> {
     /// all ranks must call this.
     ///
     /// # Errors
-    /// As for [`Born::run_on`]; also for a transport that is not available for linearised shots.
+    /// Returns the errors of [`Born::run_on`], and an error for a transport that is not available for linearised shots.
     pub fn run_on_ranks<A: Accelerator>(
         &mut self,
         devices: Vec<Arc<A>>,

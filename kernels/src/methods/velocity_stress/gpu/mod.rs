@@ -200,7 +200,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     /// no map of peaks.
     ///
     /// # Errors
-    /// As for [`Simulation::new`]; also for shots that cannot run side by side.
+    /// Returns the errors of [`Simulation::new`], and an error for shots that cannot run side by side.
     pub fn side_by_side(
         shots: &[Shot],
         upload: Upload<'_, T, A>,

@@ -406,7 +406,7 @@ impl<A: Accelerator> Device<A> {
     /// threads of several devices wait for each other.
     ///
     /// # Errors
-    /// As for [`Device::exchange`].
+    /// Returns the errors of [`Device::exchange`].
     pub fn begin_exchange(&self, fields: &[Travelling]) -> Result<(), Error> {
         self.exchange_in(MEANWHILE, fields)
     }
@@ -421,7 +421,7 @@ impl<A: Accelerator> Device<A> {
     /// Makes the main stream wait for the planes of an exchange in progress.
     ///
     /// # Errors
-    /// As for [`Device::exchange`].
+    /// Returns the errors of [`Device::exchange`].
     pub fn end_exchange(&self) -> Result<(), Error> {
         match &*self.links.borrow() {
             Some(links) => links.end(self),

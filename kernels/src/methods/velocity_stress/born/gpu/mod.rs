@@ -368,7 +368,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// As [`super::Born::forward`], with the perturbation of the coefficients.
+    /// Like [`super::Born::forward`], with the perturbation of the coefficients.
     fn forward(&self, changes: Option<&Changes<f32>>, take: Take<'_, f32>) -> Result<(), Error> {
         let (device, sizes) = (&self.device, &self.device.sizes);
         let memory = self.memory_for(self.forward_needs(changes.is_some()))?;

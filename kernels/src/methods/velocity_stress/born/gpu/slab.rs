@@ -36,7 +36,7 @@ impl Planes {
     /// reach `half` planes.
     ///
     /// # Errors
-    /// As for [`Planes::cut`].
+    /// Returns the errors of [`Planes::cut`].
     pub fn cut_between(
         (all, live): (usize, &Range<usize>),
         (inside, half): (&Range<usize>, usize),

@@ -186,7 +186,7 @@ impl<A: Accelerator> Device<A> {
     /// Launches a kernel in a stream.
     ///
     /// # Safety
-    /// As for [`Device::launch`].
+    /// The requirements of [`Device::launch`] apply.
     pub unsafe fn launch_in<S>(&self, stream: Stream, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
         let Some(kernel) = &self.kernels[pass as usize] else {
             return Ok(());
@@ -198,7 +198,8 @@ impl<A: Accelerator> Device<A> {
     /// Launches a kernel in the main stream while an exchange with neighbours may be in progress.
     ///
     /// # Safety
-    /// As for [`Device::launch`]; the kernel must neither read the incoming planes nor change the outgoing ones.
+    /// The requirements of [`Device::launch`] apply; the kernel must neither read the incoming planes nor change the
+    /// outgoing ones.
     pub unsafe fn launch_meanwhile<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
         let Some(kernel) = &self.kernels[pass as usize] else {
             return Ok(());
@@ -210,7 +211,7 @@ impl<A: Accelerator> Device<A> {
     /// Launches a given kernel in a stream.
     ///
     /// # Safety
-    /// As for [`Device::launch`].
+    /// The requirements of [`Device::launch`] apply.
     pub unsafe fn launch_on<S>(
         &self,
         stream: Stream,
