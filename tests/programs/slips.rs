@@ -379,7 +379,7 @@ fn idle_words_of_displacement_are_told() {
         ("jsnap=10", "jsnap= has no effect without snap=y"),
         (
             "free=y",
-            "free=y has 4 rows above the surface, and records at the surface are wrong by tens of percent: give nb=5 or more",
+            "free=y has 4 nodes above the surface, and records at the surface are wrong by tens of percent: give nb=5 or more",
         ),
         ("free=y nb=5", ""),
         ("snap=n jsnap=10", ""),
@@ -389,7 +389,7 @@ fn idle_words_of_displacement_are_told() {
         assert_eq!(said.code, 0, "{said:?}");
         match told {
             "" => assert!(
-                !said.err.contains("no effect") && !said.err.contains("rows above"),
+                !said.err.contains("no effect") && !said.err.contains("nodes above"),
                 "{said:?}"
             ),
             told => assert!(said.err.contains(told), "{words}: {said:?}"),

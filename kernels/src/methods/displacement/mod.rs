@@ -3,7 +3,7 @@
 //! One step (their figure 2, nine steps), for every cell:
 //! 1. strain `e_kl = (d_k u_l + d_l u_k)/2`, shear strains as engineering sums (eq. 1)
 //! 2. stress `s_ij = c_ijkl e_kl` (eq. 2)
-//! 3. free surface: stresses above the first model row vanish
+//! 3. free surface: stresses above the top nodes of the model vanish
 //! 4. stress sources are subtracted from the normal stresses
 //! 5. force `f_i = d_j s_ij` (eq. 3)
 //! 6. force sources are subtracted from the force density

@@ -167,7 +167,7 @@ impl<const D: usize> Engine<D> {
     /// else in `setup` and `shot` must be as before.
     ///
     /// # Errors
-    /// As for a new subdomain; after an error the subdomain is unusable.
+    /// Returns the errors of a new subdomain; after an error the subdomain is unusable.
     pub(super) fn next_shot(
         &mut self,
         setup: &Setup<D>,

@@ -23,7 +23,7 @@ pub(super) trait Variables<S: Simd> {
     fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S>;
 }
 
-/// How many variables ahead memory is prefetched: the processor itself prefetches within a page only.
+/// How many variables ahead memory is prefetched: the processor itself prefetches only within a page.
 const AHEAD: usize = 64;
 
 /// Variables that are advanced as they are used.

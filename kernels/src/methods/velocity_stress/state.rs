@@ -220,7 +220,7 @@ impl<T: Real> State for CpuSlab<T> {
         let part = self.state_part(array, &blocks);
         setup.cpu.copy(bytemuck::cast_slice(part), out);
         if let Kind::Layers { axis: 1 | 2, .. } = kind {
-            // The memory of rows above a free surface derives from images of other planes; it differs between
+            // The memory of nodes above a free surface derives from images of other planes; it differs between
             // partitions and is never used.
             let row = setup.padded.pitch() * size_of::<T>();
             out.chunks_mut(row)

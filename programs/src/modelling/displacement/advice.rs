@@ -33,11 +33,11 @@ pub fn idle(job: &Job) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Warns of a free surface in a narrow frame, where the rows above the model carry no stress even with `free=n`.
+/// Warns of a free surface in a narrow frame, where the nodes above the model carry no stress even with `free=n`.
 pub fn narrow(job: &Job, shot: &Shot, nb: usize) {
     if shot.surface != Surface::None && nb < LEAST {
         job.warn(&format!(
-            "free=y has {nb} rows above the surface, and records at the surface are wrong by tens of \
+            "free=y has {nb} nodes above the surface, and records at the surface are wrong by tens of \
             percent: give nb={LEAST} or more, or nb=48 dabc=y"
         ));
     }

@@ -27,7 +27,7 @@ pub trait Machine<const D: usize>: Sync {
     /// Replaces the sources and receivers by those of another shot over the same mesh and medium.
     ///
     /// # Errors
-    /// As for the first shot; after an error the machine is unusable.
+    /// Returns the errors of the first shot; after an error the machine is unusable.
     fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error>;
 
     /// The numbers and the elements of the receivers in fluids.

@@ -56,7 +56,7 @@ INLINE void advance_points(const struct Elements *a, const int number[N], struct
     }
 }
 
-// As advance_points, with the forces in device memory. Everything is read before anything is written, so that the reads
+// Like advance_points, but with the forces in device memory. Everything is read before anything is written, so that the reads
 // are independent of each other.
 INLINE void advance_inside(const struct Elements *a, WIDE element, int at, const int number[N],
                            REAL value[N][COMPONENTS], REAL second[N][COMPONENTS]) {

@@ -419,7 +419,7 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
             let Ok(basis) = Basis::new(degree) else { continue };
             found.push(points(dimension, &basis));
             for kind in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
-                // Other degrees differ in their constants only, so one source of each kind suffices.
+                // Other degrees differ only in their constants, so one source of each kind suffices.
                 let most = if degree == 4 { 12 } else { 9 };
                 for bits in 0..most {
                     let [stored, varies] = [1, 2].map(|bit| bits & bit != 0);

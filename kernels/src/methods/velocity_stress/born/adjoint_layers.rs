@@ -69,7 +69,8 @@ pub struct AdjointLayers<T> {
 }
 
 impl<T: Real> AdjointLayers<T> {
-    /// Memory of zeros for a grid, derivatives of half order `half` and, with attenuation, the relaxing part.
+    /// Allocates memory, initially zero, for a grid with derivatives of the order `2 half` and, with attenuation, for the
+    /// relaxing part.
     ///
     /// # Errors
     /// Returns an error if memory is insufficient.

@@ -107,8 +107,8 @@ impl<T: Number> Born<T> {
     /// Linearises a shot over a medium as read from files.
     ///
     /// # Errors
-    /// As for [`super::Simulation::new`]; also refuses maps of the largest speeds, which are not linear in the
-    /// wavefield, and parameters that do not describe an anisotropic medium.
+    /// Returns the errors of [`super::Simulation::new`], and an error for maps of the largest speeds, which are not linear
+    /// in the wavefield, and for parameters that do not describe an anisotropic medium.
     pub fn new(shot: &Shot, raw: Medium<T>, of: (Symmetry, Parameters), cpu: Cpu) -> Result<Self, Error> {
         let all = 0..raw.padded().planes();
         Self::on_planes(shot, raw, of, (cpu, &all))

@@ -40,7 +40,7 @@ pub enum Drive<'a, A: Accelerator> {
     /// The sources; velocities and memory variables of the layers are written to a tape (second address), starting
     /// from that of the previous step, if any.
     Kept(Option<u64>, u64),
-    /// As `Kept`, with boundary saving: only the boundary of the velocities is written to the tape.
+    /// Like `Kept`, with boundary saving: only the boundary of the velocities is written to the tape.
     Boundary(Option<u64>, u64, &'a Backwards<A>),
     /// The perturbations of the coefficients (second address), with the background data of the same step (first
     /// address).

@@ -22,7 +22,7 @@ impl<A: Accelerator> Transfer<A> {
         })
     }
 
-    /// Copies numbers from the host to an address; complete on return.
+    /// Copies numbers from the host to an address, and returns when the copy is complete.
     pub fn put<N: bytemuck::Pod>(&mut self, a: &A, from: &[N], to: u64) -> Result<(), Error> {
         let bytes: &[u8] = bytemuck::cast_slice(from);
         for piece in pieces(bytes.len(), self.room()) {
