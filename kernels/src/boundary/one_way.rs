@@ -23,7 +23,7 @@ pub const DEPTH: usize = RADIUS + 1;
 /// Discretisation of the one-way condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As published (centred in space and time): second order, can become unstable in long runs.
+    /// The published form, centred in space and time. It is of second order, and can become unstable in long runs.
     Box,
     /// Implicit upwind: first order, far less prone to instability.
     Upwind,

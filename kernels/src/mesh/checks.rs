@@ -136,7 +136,7 @@ fn outline<const D: usize>(mesh: &Mesh<D>, side: Side) -> Vec<u32> {
     if D == 3 {
         corners.swap(2, 3);
     }
-    // The tangential axes, in ascending order, form a right-handed system with the first and the last axis only.
+    // The tangential axes, in ascending order, form a right-handed system only with the first and the last axis.
     if (face.axis == 1) == face.high {
         corners.reverse();
     }

@@ -204,7 +204,7 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
         }
     }
     let [start, low, high, end] = plane.z;
-    // Without vector instructions, which every current processor has, the framed code serves all cells: outside of
+    // Without vector instructions, which every current processor has, the framed code serves all cells: outside
     // layers it has no effect.
     let one_text = const { size_of::<S::f32s>() == size_of::<f32>() };
     let (mask, start_of_line) = line_starts::<T>(plane.ahead > 0);

@@ -36,7 +36,7 @@ fn target(architecture: u32) -> String {
     format!("sm_{architecture}{own}")
 }
 
-/// The compiler's options. Products and sums may be fused, all other arithmetic is as written. Line numbers are for
+/// The compiler's options. Products and sums may be fused; all other arithmetic is as written. Line numbers are for
 /// profilers and sanitizers and change no instruction.
 pub(super) fn options(architecture: u32) -> Vec<String> {
     vec![

@@ -260,7 +260,7 @@ impl<const D: usize> Pml<D> {
 
     /// A number that is the same for elements that one kernel can compute together: the axes across which an element
     /// lies in layers, and above these [`AXES`] bits the axes of its cell along which the modal filter acts; 0 outside
-    /// of layers.
+    /// layers.
     pub(super) fn kind(&self, nodes: &[[f64; D]]) -> u8 {
         match self.axes(nodes) {
             0 => 0,
