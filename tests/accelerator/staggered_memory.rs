@@ -119,7 +119,7 @@ fn shots_side_by_side_take_what_was_told() {
         return;
     }
     // Every second case is enough, because the others differ only in properties that do not depend on the number of
-        // shots.
+    // shots.
     for (case, shots) in cases().iter().step_by(2).zip([2, 3, 5].into_iter().cycle()) {
         let padded = case.shot.frame.around(&case.grid);
         let layouts = SLABS

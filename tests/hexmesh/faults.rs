@@ -117,7 +117,10 @@ fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
             "the list of regions has 7 entries, but 8 are needed",
         ),
         (|m| m.regions[5] = 1, "element 5 at (x, y, z) = ("),
-        (|m| m.regions[5] = 1, "belongs to region 1, but there are 1 materials"),
+        (
+            |m| m.regions[5] = 1,
+            "belongs to region 1, but there are 1 materials",
+        ),
         (|m| m.regions[5] = -1, "element 5 near (x, y, z) = ("),
         (
             |m| m.materials.extend_from_within(..),

@@ -57,9 +57,7 @@ pub enum Fault {
     Degree(usize),
     #[error("the mesh has no elements; it needs at least one")]
     Empty,
-    #[error(
-        "elements have {0} nodes; all elements of a mesh have 4 or 9 nodes in 2-D, and 8 or 27 in 3-D"
-    )]
+    #[error("elements have {0} nodes; all elements of a mesh have 4 or 9 nodes in 2-D, and 8 or 27 in 3-D")]
     NodesOfElement(usize),
     #[error("{what} has {got} entries, but {wanted} are needed: {reason}; make the two files from one mesh")]
     Count {
