@@ -212,8 +212,7 @@ fn records(section: &Section, shot: &Shot, distances: &[f64]) -> Records {
     };
     let dt = 0.95 * setup(&sources, 0.0).0;
     let nt = (shot.seconds / dt) as usize;
-    // The time function is a Gaussian or its derivative, so that the records have about the spectrum of a Ricker
-    // wavelet.
+    // A Gaussian or its derivative gives the records about the spectrum of a Ricker wavelet.
     let middle = 1.5 / shot.frequency;
     let history = |n: usize| {
         let t = PI * shot.frequency * (n as f64 * dt - middle);

@@ -197,8 +197,7 @@ impl<T: Number> Born<T> {
     /// Prepares several shots, which a device runs side by side ([`Born::run_on`]).
     ///
     /// # Errors
-    /// Returns the errors of [`Born::next_shot`], and an error for shots whose records differ in length, and for
-    /// several shots on processors.
+    /// Returns the errors of [`Born::next_shot`], and an error for records of different lengths or several shots on CPUs.
     pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
         match (&mut self.engine, shots) {
             (Some(engine), _) => engine.next_shots(&mut self.program, shots)?,
