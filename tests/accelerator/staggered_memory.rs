@@ -161,8 +161,8 @@ fn pages(numbers: usize) -> usize {
     (4 * numbers + 128).div_ceil(PAGE) * PAGE
 }
 
-/// Each shot needs memory for its fields, which have four planes of ghosts at both ends, and each neighbour needs memory
-/// for the messages of velocities and of those stresses that act across the cut.
+/// Each shot needs memory for its fields, which have four planes of ghosts at both ends, and each neighbour needs
+/// memory for the messages of velocities and of those stresses that act across the cut.
 #[test]
 fn fields_and_messages_are_told_to_the_byte() {
     for (ndim, n, fields, travelling) in [(2, [1500, 1300, 1], 5, 2 + 2), (3, [180, 150, 140], 9, 3 + 3)] {

@@ -211,8 +211,8 @@ fn sea() -> Filling {
     )
 }
 
-/// After the wave has passed, the motion does not grow in any medium of the layers: the largest motions in five spans of
-/// steps are compared.
+/// After the wave has passed, the motion does not grow in any medium of the layers: the largest motions in five spans
+/// of steps are compared.
 fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: usize) {
     let (peak, found) = motion(body, middle, (5, steps / 5));
     let shown: Vec<String> = found.iter().map(|x| format!("{:.1e}", x / peak)).collect();

@@ -6,8 +6,8 @@
 pub enum Surface {
     /// No free surface: the absorbing frame (or the rigid boundary) also covers the top.
     None,
-    /// All stresses are zero above the top nodes of the model, as in the original CPU programs; the one-way condition is
-    /// not applied at the top.
+    /// All stresses are zero above the top nodes of the model, as in the original CPU programs; the one-way condition
+    /// is not applied at the top.
     Vacuum,
     /// Only the stresses with a `z` index vanish there, as in the original CUDA program.
     Traction,

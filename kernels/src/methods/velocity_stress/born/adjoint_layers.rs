@@ -69,8 +69,8 @@ pub struct AdjointLayers<T> {
 }
 
 impl<T: Real> AdjointLayers<T> {
-    /// Allocates memory, initially zero, for a grid with derivatives of the order `2 half` and, with attenuation, for the
-    /// relaxing part.
+    /// Allocates memory, initially zero, for a grid with derivatives of the order `2 half` and, with attenuation, for
+    /// the relaxing part.
     ///
     /// # Errors
     /// Returns an error if memory is insufficient.

@@ -107,8 +107,8 @@ impl<T: Number> Born<T> {
     /// Linearises a shot over a medium as read from files.
     ///
     /// # Errors
-    /// Returns the errors of [`super::Simulation::new`], and an error for maps of the largest speeds, which are not linear
-    /// in the wavefield, and for parameters that do not describe an anisotropic medium.
+    /// Returns the errors of [`super::Simulation::new`], and an error for maps of the largest speeds, which are not
+    /// linear in the wavefield, and for parameters that do not describe an anisotropic medium.
     pub fn new(shot: &Shot, raw: Medium<T>, of: (Symmetry, Parameters), cpu: Cpu) -> Result<Self, Error> {
         let all = 0..raw.padded().planes();
         Self::on_planes(shot, raw, of, (cpu, &all))
@@ -197,7 +197,7 @@ impl<T: Number> Born<T> {
     /// Prepares several shots, which a device runs side by side ([`Born::run_on`]).
     ///
     /// # Errors
-    /// Returns the errors of [`Born::next_shot`], and an error for records of different lengths or several shots on CPUs.
+    /// Returns the errors of [`Born::next_shot`], and an error for records of unequal length or several shots on CPUs.
     pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
         match (&mut self.engine, shots) {
             (Some(engine), _) => engine.next_shots(&mut self.program, shots)?,
