@@ -5,14 +5,32 @@ use anyhow::bail;
 use kernels::receiver::Quantity;
 use rsf_io::Job;
 
-/// Quantities: parameter value, quantity, and description.
-const QUANTITIES: [(&str, Quantity, &str); 6] = [
-    ("velocity", Quantity::Velocity, "velocity in m/s"),
-    ("displacement", Quantity::Displacement, "displacement in m"),
-    ("acceleration", Quantity::Acceleration, "acceleration in m/s2"),
-    ("pressure", Quantity::Pressure, "pressure in Pa"),
-    ("strain", Quantity::Strain, "strain"),
-    ("rotation", Quantity::Rotation, "rotation in rad"),
+/// The names of the components of a vector in 2-D and in 3-D.
+const VECTOR: [&str; 2] = ["z x", "z x y"];
+
+/// Quantities: parameter value, quantity, description, and the names of the components in 2-D and in 3-D.
+const QUANTITIES: [(&str, Quantity, &str, [&str; 2]); 6] = [
+    ("velocity", Quantity::Velocity, "velocity in m/s", VECTOR),
+    (
+        "displacement",
+        Quantity::Displacement,
+        "displacement in m",
+        VECTOR,
+    ),
+    (
+        "acceleration",
+        Quantity::Acceleration,
+        "acceleration in m/s2",
+        VECTOR,
+    ),
+    ("pressure", Quantity::Pressure, "pressure in Pa", ["pressure"; 2]),
+    (
+        "strain",
+        Quantity::Strain,
+        "strain",
+        ["zz xx zx", "zz xx yy zx zy xy"],
+    ),
+    ("rotation", Quantity::Rotation, "rotation in rad", ["y", "z x y"]),
 ];
 
 /// A quantity in an output file.
@@ -36,6 +54,15 @@ impl What {
         }
     }
 
+    /// The names of its components, separated by spaces.
+    pub fn names(self, ndim: usize) -> &'static str {
+        let Self::At(quantity) = self else {
+            return "along the fibre";
+        };
+        let found = QUANTITIES.iter().find(|(_, own, ..)| *own == quantity);
+        found.map_or(VECTOR, |(.., names)| *names)[ndim - 2]
+    }
+
     /// Whether its components are those of a vector along the axes.
     pub fn is_vector(self) -> bool {
         let vectors = [Quantity::Velocity, Quantity::Displacement, Quantity::Acceleration];
@@ -45,7 +72,7 @@ impl What {
 
 /// All quantities that can be written: parameter value, quantity, and description.
 pub fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
-    let quantities = QUANTITIES.map(|(key, quantity, words)| (key, What::At(quantity), words));
+    let quantities = QUANTITIES.map(|(key, quantity, words, _)| (key, What::At(quantity), words));
     quantities.into_iter().chain([(DAS.0, What::Das, DAS.1)])
 }
 

@@ -51,12 +51,7 @@ impl<T: Real> Stepper for CpuSlab<T> {
         let (dt, own) = (T::of(setup.dt), &self.layout.own);
         let value = |f: usize, plane: usize, row: usize, z: usize| self.value(f, plane, row, z);
         match setup.quantity {
-            Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
-                setup
-                    .receivers
-                    .extract(own, value, |u, v| *u += dt * v, &mut running)
-            }
-            _ => {
+            Quantity::Acceleration => {
                 running.copy_from_slice(&before);
                 setup
                     .receivers
@@ -65,6 +60,10 @@ impl<T: Real> Stepper for CpuSlab<T> {
                     *then = T::of((now.f64() - then.f64()) / setup.dt);
                 }
             }
+            // The others are time integrals.
+            _ => setup
+                .receivers
+                .extract(own, value, |u, v| *u += dt * v, &mut running),
         }
         self.kept = [running, before];
         Ok(())

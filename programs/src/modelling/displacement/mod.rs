@@ -15,6 +15,7 @@ use super::exact_time::{Correction, Timing};
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
+use super::quantity::What;
 use super::record::{self, Films, Outputs, Records, thinned};
 use super::spreads::Spreads;
 use super::survey::finished::DataFile;
@@ -264,13 +265,13 @@ impl Run {
 
     /// Axes of the data and the snapshots.
     fn axes(&self) -> Records {
-        let (shot, three) = (&self.shot, self.padded.ndim() == 3);
+        let (shot, ndim) = (&self.shot, self.padded.ndim());
+        let three = ndim == 3;
         let components = |order: &str| {
-            let axis = Axis::new(shot.components(self.padded.ndim()), 0.0, 1.0);
-            axis.label(match (shot.quantity, three) {
-                (Quantity::Potentials, _) => order,
-                (_, true) => "z x y",
-                (_, false) => "z x",
+            let axis = Axis::new(shot.components(ndim), 0.0, 1.0);
+            axis.label(match shot.quantity {
+                Quantity::Potentials => order,
+                quantity => What::At(quantity).names(ndim),
             })
         };
         Records {

@@ -69,24 +69,14 @@ pub fn correct_steps<const D: usize>(
 
 /// Whether the data are along up, north and east.
 pub fn is_turned<const D: usize>(run: &Run<D>) -> bool {
-    let others = [Quantity::Pressure, Quantity::Strain, Quantity::Rotation];
-    !others.contains(&run.shot.quantity) && !run.frames.is_empty()
+    What::At(run.shot.quantity).is_vector() && !run.frames.is_empty()
 }
 
 /// Axes of the data and the snapshots.
 pub fn records<const D: usize>(run: &Run<D>) -> Records {
     let shot = &run.shot;
-    let components = |quantity: Quantity| {
-        let order = match (quantity, D) {
-            (Quantity::Pressure, _) => "pressure",
-            (Quantity::Strain, 3) => "zz xx yy zx zy xy",
-            (Quantity::Strain, _) => "zz xx zx",
-            (Quantity::Rotation, 2) => "y",
-            (_, 3) => "z x y",
-            _ => "z x",
-        };
-        Axis::new(quantity.components(D), 0.0, 1.0).label(order)
-    };
+    let components =
+        |quantity: Quantity| Axis::new(quantity.components(D), 0.0, 1.0).label(What::At(quantity).names(D));
     let time = Axis::new(run.timing.steps, run.begin as f32, run.dt as f32).unit("s");
     Records {
         time: match run.several {

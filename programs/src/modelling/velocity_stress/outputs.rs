@@ -123,15 +123,9 @@ fn names(job: &Job, run: &Run, outputs: &mut Outputs) -> anyhow::Result<()> {
 /// north and east.
 fn axes(run: &Run, what: What, turned: bool) -> (Axis, Axis) {
     let ndim = run.padded.ndim();
-    let order = match what {
-        _ if turned => "Z N E",
-        What::Das => "along the fibre",
-        What::At(Quantity::Pressure) => "pressure",
-        What::At(Quantity::Strain) if ndim == 3 => "zz xx yy zx zy xy",
-        What::At(Quantity::Strain) => "zz xx zx",
-        What::At(Quantity::Rotation) if ndim == 2 => "y",
-        _ if ndim == 3 => "z x y",
-        _ => "z x",
+    let order = match turned {
+        true => "Z N E",
+        false => what.names(ndim),
     };
     let dt = run.shot.dt;
     let time = Axis::new(run.timing.steps, (what.first_time() * dt) as f32, dt as f32);
