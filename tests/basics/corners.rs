@@ -431,3 +431,40 @@ fn noise_of_neighbours_is_not_alike() {
         }
     }
 }
+
+/// The output has the axis of the command line where it gives one, and otherwise that of pattern=.
+#[test]
+fn the_command_line_comes_before_a_pattern() {
+    let bench = Bench::new();
+    bench
+        .run("sfmath n1=8 o1=0 d1=1 output='2*x1+1' > line.rsf; sfspike n1=4 o1=2 d1=1.25 nostdin=y > p.rsf");
+    for program in ["sfspline", "sfremap1"] {
+        for (words, n, o, d) in [
+            ("", 4, 2.0, 1.25),
+            ("n1=5 o1=1 d1=0.5", 5, 1.0, 0.5),
+            ("o1=3", 4, 3.0, 1.25),
+        ] {
+            bench.run(&format!("{program} < line.rsf pattern=p.rsf {words} > o.rsf"));
+            let axis = &bench.axes("o.rsf", 1)[0];
+            assert_eq!((axis.n, axis.o, axis.d), (n, o, d), "{program} {words}");
+            // Both interpolations are exact on a straight line.
+            for (k, found) in bench.reals("o.rsf").into_iter().enumerate() {
+                let wanted = 2.0 * (o + k as f32 * d) + 1.0;
+                assert!(
+                    (found - wanted).abs() < 1e-5,
+                    "{program} {words}: {found} {wanted}"
+                );
+            }
+        }
+    }
+}
+
+/// Limits that are equal leave one value.
+#[test]
+fn equal_limits_select_one_value() {
+    let bench = Bench::new();
+    bench.raw("a.rsf", "n1=4", "native_float", &[1.0f32, 3.0, 2.0, 3.0]);
+    bench.run("sfmask < a.rsf min=3 max=3 > m.rsf; sfclip2 < a.rsf lower=3 upper=3 > c.rsf");
+    assert_eq!(bench.open("m.rsf").read_all::<i32>().unwrap(), [0, 1, 0, 1]);
+    assert_eq!(bench.reals("c.rsf"), [3.0; 4]);
+}

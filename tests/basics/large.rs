@@ -116,6 +116,17 @@ fn streams_do_not_grow() {
     }
 }
 
+/// What is read as a whole from a pipe, and does not fit into memory, is told with its whole size.
+#[test]
+fn what_does_not_fit_into_memory_is_told_with_its_size() {
+    let bench = Bench::new();
+    let told = bench.refused(
+        "export RAYON_NUM_THREADS=1; sfspike n1=100000000 nostdin=y | (ulimit -v 150000; sfunif2 n1=2 d1=1) > d.rsf",
+    );
+    let words = "standard input: no memory for 100000000 elements of 4 bytes";
+    assert!(told.contains(words), "{told}");
+}
+
 /// A long line is made piece by piece: if it cannot be written, the error comes before all of it is made, and there are
 /// no gaps between pieces.
 #[test]

@@ -105,6 +105,30 @@ const NUMBERS: &[Case] = &[
         &["with segy=n the names of the keys are those of the headers, but there are no headers"],
     ),
     ("sfspike n1=5 nsp=2 k1=1,6", &["k1=6", "5"]),
+    (
+        "sfwindow < a.rsf d1=0.1",
+        &["d1=0.1: the sampling of the input is 0.5, and that of the window can only be coarser"],
+    ),
+    (
+        "sfput < a.rsf n1=2 data_format=native_complex esize=4",
+        &["esize=4: an element of native_complex has 8 bytes"],
+    ),
+    (
+        "sfmath < a.rsf output='1+sin'",
+        &["the function sin needs parentheses: sin(...)"],
+    ),
+    (
+        "sfspline < pairs.rsf n1=3 o1=0 d1=1",
+        &["set 2 of pairs: coordinate 1 follows 3; coordinates must increase (sort=y sorts them)"],
+    ),
+    (
+        "sfspline < equal.rsf n1=3 o1=0 d1=1 sort=y",
+        &["set 1 of pairs: coordinate 2 follows 2; coordinates must increase, and no two can be equal"],
+    ),
+    (
+        "sfnmo < w.rsf velocity=a.rsf",
+        &["a.rsf has 12 values, but 1 gathers of 50 samples need 50: a velocity trace for each gather"],
+    ),
 ];
 
 const PICTURES: &[Case] = &[
@@ -119,6 +143,15 @@ const PICTURES: &[Case] = &[
     (
         "sfbyte < a.rsf | sfgrey fade=0.2 > p.png",
         &["fade=0.2: byte data do not hold the values"],
+    ),
+    // Only after a letter does C mark values beyond the range.
+    (
+        "sfgrey < a.rsf color=viridisC > p.png",
+        &[
+            "color=viridisC is unknown; colour tables are ",
+            "viridis",
+            "and the letters",
+        ],
     ),
     (
         "sfwiggle < a.rsf clip=-2 > p.png",
@@ -142,6 +175,9 @@ fn refusals_have_their_numbers() {
     bench.raw("i.rsf", "n1=4 n2=3", "native_int", &[1i32; 12]);
     bench.raw("u.rsf", "n1=4 n2=3", "native_uchar", &[1u8; 12]);
     bench.run("sfrtoc < a.rsf > c.rsf");
+    let pairs = [1.0, 5.0, 2.0, 6.0, 3.0, 7.0, 0.0, 5.0, 3.0, 6.0, 1.0, 7.0];
+    bench.dataset("pairs.rsf", &[2, 3, 2], &pairs);
+    bench.dataset("equal.rsf", &[2, 3], &[2.0, 5.0, 1.0, 6.0, 2.0, 7.0]);
     let mut missing = Vec::new();
     for (line, words) in NUMBERS.iter().chain(PICTURES) {
         let line = match line.contains(" > ") {
