@@ -24,7 +24,7 @@ Mtp:       0.6e+20
 }
 
 /// The same earthquake as QuakeML, in N m and m, with a name space.
-fn quakeml(latitude: f64, longitude: f64) -> String {
+pub fn quakeml(latitude: f64, longitude: f64) -> String {
     let value = |name: &str, value: f64| format!("<{name}><value>{value}</value></{name}>");
     let tensor: String = [
         ("Mrr", 3e13),

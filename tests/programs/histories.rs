@@ -1,7 +1,7 @@
-//! Time functions of sources in files of samples.
+//! Files of sources and stations: samples of time functions, stations that were moved, and what is missing in lists.
 
 use crate::desk::Desk;
-use crate::earthquakes::{GRID, RUN, desk};
+use crate::earthquakes::{GRID, RUN, cmt, desk, quakeml};
 use crate::shots::{magnitude, relative_difference};
 
 /// Runs a force with these parameters and returns the data.
@@ -32,4 +32,71 @@ component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\nstf.dat\n
     // each step.
     let difference = relative_difference(run(&desk, "force=FORCE"), wanted);
     assert!(difference < 1e-5, "{difference}");
+}
+
+/// A station in StationXML is where it was at the time of the earthquake of cmt=, not where it was moved later.
+#[test]
+fn stations_are_where_they_were_at_the_time_of_the_earthquake() {
+    let desk = desk();
+    let place = |dates: &str, longitude: f64| {
+        format!(
+            "<Station code=\"AAA\" {dates}><Latitude>42.6964</Latitude><Longitude>{longitude}</Longitude><Elevation>900</Elevation></Station>"
+        )
+    };
+    let (before, later) = (
+        place(
+            "startDate=\"2020-01-01T00:00:00\" endDate=\"2026-05-01T00:00:00\"",
+            15.001,
+        ),
+        place("startDate=\"2026-05-01T00:00:00\"", 15.0018),
+    );
+    desk.put(
+        "st.xml",
+        format!("<FDSNStationXML><Network code=\"IV\">{before}{later}</Network></FDSNStationXML>"),
+    );
+    desk.put("STATIONS", "AAA IV 42.6964 15.001 0 0\n");
+    desk.put("CMT", cmt(42.696_9, 15.001_8, 0.0));
+    let at = |stations: &str| {
+        let run = desk.ran(&format!(
+            "{RUN} layers=layers.txt {GRID} utm=33 cmt=CMT stations={stations} > data.rsf"
+        ));
+        assert!(!run.err.contains("epoch"), "{run:?}");
+        desk.read("data.rsf")
+    };
+    let (found, wanted) = (at("st.xml"), at("STATIONS"));
+    assert!(magnitude(&wanted) > 0.0 && found == wanted);
+}
+
+/// A file that lacks what a run needs is refused, and nothing is taken as zero.
+#[test]
+fn what_lists_of_earthquakes_and_stations_lack_is_told() {
+    let desk = desk();
+    let whole = quakeml(42.696_9, 15.001_8);
+    desk.put("whole.xml", &whole);
+    desk.put("depth.xml", whole.replace("depth>", "height>"));
+    desk.put(
+        "origin.xml",
+        whole
+            .replace("preferredOriginID", "other")
+            .replace("origin", "place"),
+    );
+    desk.put("time.xml", whole.replace("time>", "hour>"));
+    desk.put("SHORT", "AAA IV 42.6964 15.001 0 0\nBBB\n");
+    desk.put("NUMBERS", "AAA IV 42.6964\n");
+    for (words, told) in [
+        ("quakeml=depth.xml rec=rec.rsf", "event 1 has no depth/value"),
+        ("quakeml=origin.xml rec=rec.rsf", "event 1 has no origin"),
+        ("quakeml=time.xml rec=rec.rsf", "event 1 has no time/value"),
+        (
+            "quakeml=whole.xml stations=SHORT",
+            "line 2 is `BBB`; a station has name, network, latitude, longitude, elevation and burial",
+        ),
+        (
+            "quakeml=whole.xml stations=NUMBERS",
+            "line 1 is `AAA IV 42.6964`: the longitude is missing",
+        ),
+    ] {
+        let run = desk.sh(&format!("{RUN} layers=layers.txt {GRID} utm=33 {words} > no.rsf"));
+        assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
+    }
 }
