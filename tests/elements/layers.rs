@@ -117,10 +117,9 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     // The second cube is absorbing, but the one below it is not.
     put("absorbing_cpml_file", "1\n2 3\n");
     let run = desk.sh(&format!("{line} > d.rsf"));
-    assert!(
-        run.code == 1 && run.err.contains("a layer must have the same thickness"),
-        "{run:?}"
-    );
+    let told = "absorbs across z in the list of elements in layers, but across no axis by the coordinates at which \
+        these layers begin: a layer must have the same thickness";
+    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
 
 #[test]
@@ -128,7 +127,11 @@ fn layers_that_cannot_be_are_sentences() {
     let desk = sea();
     desk.dataset("deep.rsf", "n1=2 n2=1", &[600.0, 750.0]);
     for (from, to, words) in [
-        ("sou=sou.rsf", "sou=deep.rsf", "source 1 at"),
+        (
+            "sou=sou.rsf",
+            "sou=deep.rsf",
+            "source 1 at (x, z) = (600, 750) lies in a perfectly matched layer, where sources are not allowed",
+        ),
         (
             "cpml=200",
             "cpml=700",

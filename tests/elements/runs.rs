@@ -113,6 +113,11 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     assert!((enough / 600.0 - 1.0).abs() < 0.05, "{warning}");
     assert!(!said(&format!("sponge={}", enough + 1.0)).contains("sponge="));
     assert!(!said("").contains("such a thin layer"));
+    // A wavelength of 30 km does not fit into the mesh.
+    assert!(
+        said("sponge=150 freq=0.1")
+            .contains("this mesh is too small for a sponge: enlarge it, or give cpml=")
+    );
     assert!(said("left=0.1").contains("left= has no effect without sponge="));
     // With edges of 100 m and S waves of 1700 m/s there are five points per wavelength up to 13.6 Hz.
     assert!(!said("freq=2").contains("warning: only"));

@@ -190,6 +190,10 @@ fn stations_and_clocks_are_compared() {
             "has times relative to 2026-03-04T05:06:09.5 (origin_time, time_shift), but those of this run are relative to 2026-03-04T05:06:07.5",
         ),
         (
+            "origin_time=2026-03-04T05:06:10",
+            "sets the time of its first sample relative to 2026-03-04T05:06:07.500000, together with origin_time=\"2026-03-04T05:06:07.500000\" time_shift=0 (in Python from_stream(stream, origin_time=obspy.UTCDateTime(\"2026-03-04T05:06:07.500000\") + 0)",
+        ),
+        (
             "time_shift=2.5",
             "has times relative to 2026-03-04T05:06:07.500000 + 2.5 s (origin_time, time_shift), but those of this run are relative to",
         ),

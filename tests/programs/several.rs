@@ -237,6 +237,8 @@ fn fibres_and_rotations_are_differences_of_displacements() {
 fn what_does_not_go_together_is_refused() {
     let desk = model(2);
     desk.dataset("along.rsf", "n1=2 n2=1", &[0.0, -1.0]);
+    desk.dataset("two.rsf", "n1=2 n2=2", &[0.0, -1.0, 1.0, 0.0]);
+    desk.dataset("zero.rsf", "n1=2 n2=3", &[0.0, -1.0, 0.0, 0.0, 1.0, 0.0]);
     for (extra, wanted) in [
         (
             "data=velocity,pressure",
@@ -245,6 +247,14 @@ fn what_does_not_go_together_is_refused() {
         ("data=speed", "receivers record velocity, displacement"),
         ("data=das", "data=das needs along=, the direction of the fibre"),
         ("data=das", "(sfpoints x=0 z=1 > along.rsf is straight down)"),
+        (
+            "data=das along=two.rsf",
+            "has 2 directions, but there are 3 receivers: give one direction for all or one for each",
+        ),
+        (
+            "data=das along=zero.rsf",
+            "direction 2 is zero; give a vector along the fibre",
+        ),
         (
             "data=pressure das=d.rsf along=along.rsf gauge=900",
             "an end of the gauge of receiver 1 at ",
@@ -266,4 +276,22 @@ fn what_does_not_go_together_is_refused() {
     let told =
         "dtout=0.03 keeps frequencies below 16.6667 Hz, 1/(2 dtout), but those of the sources extend to 60";
     assert!(run.code == 0 && run.err.contains(told), "{run:?}");
+}
+
+/// The memory for records that a state holds is reported for all quantities together: 4 bytes per number, for each
+/// quantity 140000 steps, three receivers and two components.
+#[test]
+fn states_hold_the_records_of_all_quantities() {
+    let desk = model(2);
+    let line = line(2).replace("nt=60", "nt=140000");
+    let plan = |words: &str| {
+        desk.sh(&format!(
+            "{line} device=cpu tdc=y checkpoint=state plan=y {words}"
+        ))
+    };
+    let one = plan("data=velocity");
+    assert!(one.code == 0, "{one:?}");
+    let both = plan("data=velocity displacement=u.rsf");
+    let told = "saves sums and records of further quantities, of dtout= and of tdc=y with the state: 6.7 MB here, and at most 6 MB";
+    assert!(both.code == 1 && both.err.contains(told), "{both:?}");
 }
