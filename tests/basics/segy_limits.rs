@@ -109,3 +109,29 @@ fn keys_of_two_bytes_do_not_wrap() {
         }
     }
 }
+
+/// SU has whole microseconds: another interval is rounded with a warning, and one that is too far from them is refused.
+#[test]
+fn intervals_of_su_are_whole_microseconds() {
+    let bench = Bench::new();
+    let write = |d1: &str| {
+        bench.sh(&format!(
+            "sfmath n1=20 n2=3 d1={d1} output=x1 > d.rsf; sfsuwrite < d.rsf tape=k.su"
+        ))
+    };
+    let said = write("0.00100025");
+    let told = "d1=0.00100025 is 1000.25 microseconds and becomes 1000, because headers of SU hold whole microseconds";
+    assert!(said.code == 0 && said.err.contains(told), "{said:?}");
+    let said = write("0.001");
+    assert!(said.code == 0 && !said.err.contains("microseconds"), "{said:?}");
+    let said = write("2.5e-5");
+    assert!(said.code == 0 && !said.err.contains("microseconds"), "{said:?}");
+    let said = write("2.55e-5");
+    assert!(
+        said.code == 1
+            && said
+                .err
+                .contains("but headers of SU hold whole microseconds from 1 to 65535"),
+        "{said:?}"
+    );
+}

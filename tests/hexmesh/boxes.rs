@@ -74,6 +74,18 @@ fn cells_of_a_map_without_data_have_a_place() {
     }
 }
 
+#[test]
+fn maps_that_run_backwards_or_have_no_shape_are_refused() {
+    let desk = Desk::new();
+    desk.dataset("back.rsf", "n1=3 o1=20 d1=-10", &[0.0, 10.0, 20.0]);
+    desk.dataset("deep.rsf", "n1=3 d1=10 n2=2 d2=10 n3=2", &[0.0; 12]);
+    for map in ["back.rsf", "deep.rsf"] {
+        let run = desk.sh(&format!("sfhexmesh surfaces=900,{map} layers=4 nx=4 > mesh.rsf"));
+        let words = "a map must have n1 along x, n2 along y and spacings above zero";
+        assert!(run.code == 1 && run.err.contains(words), "{map}: {run:?}");
+    }
+}
+
 /// Heights in feet or kilometres are reported.
 #[test]
 fn maps_in_other_units_are_told() {

@@ -52,6 +52,28 @@ impl Spoilt {
     }
 }
 
+#[test]
+fn lists_have_whole_numbers_in_rows_of_one_length() {
+    let desk = Spoilt::new().desk;
+    ints(&desk, "three.rsf", 3, &[0; 6]);
+    ints(&desk, "six.rsf", 6, &[0; 6]);
+    desk.dataset("real.rsf", "n1=2 n2=2", &[0.0; 4]);
+    for (words, told) in [
+        ("absorbing=three.rsf", "three.rsf has n1=3; n1=2 is needed"),
+        (
+            "absorbing=real.rsf",
+            "holds float numbers; int is needed (sfdd type=int)",
+        ),
+        (
+            "materials=six.rsf",
+            "holds int numbers; float is needed (sfdd type=float)",
+        ),
+    ] {
+        let text = refused(&desk, &format!("mesh=mesh.rsf {words}"));
+        assert!(text.contains(told), "{words}: {text}");
+    }
+}
+
 /// A way to damage a box, and a text in the message.
 type Case = (fn(&mut Spoilt), &'static str);
 
@@ -276,7 +298,7 @@ fn cubes() -> [(&'static str, String); 5] {
 }
 
 /// A file of the folder, a text in it, its replacement, and a text in the message.
-const CHANGES: [[&str; 4]; 11] = [
+const CHANGES: [[&str; 4]; 12] = [
     [
         "mesh_file",
         "8 9 12 11",
@@ -337,6 +359,12 @@ const CHANGES: [[&str; 4]; 11] = [
         "1 7 8 11 10",
         "1 2 8 11 5",
         "only outer faces can be free",
+    ],
+    [
+        "free_or_absorbing_surface_file_zmax",
+        "1 7 8 11 10",
+        "1 7 8 11",
+        "4 numbers follow for 1 faces; each face must have its element and 4 or 9 nodes",
     ],
     [
         "free_or_absorbing_surface_file_zmax",

@@ -145,6 +145,10 @@ fn what_cannot_be_read_is_a_sentence() {
     let tetrahedron = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n$EndNodes\n$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n";
     let text = format!("{:#}", read("t.msh", tetrahedron.as_bytes(), true).unwrap_err());
     assert!(text.contains("tetrahedron") && text.contains("hex8"), "{text}");
+    let line = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 2 1 2\n1 1 0 2\n1\n2\n0 0 0\n1 0 0\n$EndNodes\n$Elements\n1 1 1 1\n1 1 1 1\n1 1 2\n$EndElements\n";
+    let text = format!("{:#}", read("l.msh", line.as_bytes(), true).unwrap_err());
+    let told = "l.msh has neither hexahedra nor quadrilaterals; mesh the volume (3-D) or the surface (2-D)";
+    assert!(text.contains(told), "{text}");
 }
 
 proptest! {
