@@ -234,6 +234,11 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     piped("sfbandpass fhi=0.2 nphi=0", "nphi=0 is taken as 1");
     piped("sfbandpass flo=0.2 nplo=-4", "nplo=-4 is taken as 1");
     piped("sfget", "no key is given");
+    piped("sfget n1 nothing", "there is no key nothing in the header");
+    warned(
+        "sfcmplx a.rsf a.rsf o.rsf",
+        "o.rsf is not read: the first two files are the real and the imaginary part",
+    );
     warned("sfspike n1=9 mags=2", "did you mean mag=");
     piped("sfsmooth rect=3", "did you mean rect1=");
     piped("sfmutter v0=1e9 tp=0", "no sample was muted: check v0=");

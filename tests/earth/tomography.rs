@@ -107,3 +107,27 @@ fn what_is_wrong_with_a_model_gets_a_sentence() {
         "of material -1, of interfaces or poroelastic, which is not supported",
     );
 }
+
+/// Quality factors of a tomography file are not used, and a mesh in RSF files has no tomography at all.
+#[test]
+fn what_is_not_taken_from_a_tomography_file_is_told() {
+    let desk = folders();
+    let plain = model(|_| [2800.0, 1500.0, 2300.0]);
+    let lossy: String = plain
+        .lines()
+        .enumerate()
+        .map(|(k, line)| format!("{line}{}\n", if k > 3 { " 60 30" } else { "" }))
+        .collect();
+    for (text, told) in [(&plain, false), (&lossy, true)] {
+        desk.put("model/tomography_model.xyz", text);
+        let said = desk.ran(&format!("{RUN} specfem=model plan=y")).err;
+        let words =
+            "have no effect: regions that take their velocities from a tomography file do not attenuate";
+        assert_eq!(said.contains(words), told, "{said}");
+    }
+    for (folder, told) in [("plain", false), ("model", true)] {
+        let said = desk.ran(&format!("sfhexmesh specfem={folder} > mesh.rsf")).err;
+        let words = "a mesh in RSF files cannot hold tomography: its regions get the least values of the tomography files";
+        assert_eq!(said.contains(words), told, "{said}");
+    }
+}

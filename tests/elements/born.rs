@@ -355,6 +355,11 @@ fn what_is_not_linearised_is_refused() {
         ));
         assert!(ended.code != 0 && ended.err.contains(said), "{words}: {ended:?}");
     }
+    let plan = desk.ran(&format!(
+        "sfsem2d-gpu {RUN} materials=rocks.rsf ccc=ccc.rsf plan=y"
+    ));
+    let told = "ccc= has no effect: no row of materials= has a 1 in column 6";
+    assert!(plan.err.contains(told), "{plan:?}");
     let plan = desk.ran(&format!("sfsemborn2d-gpu {RUN} materials=rocks.rsf plan=y"));
     assert!(plan.err.contains("two wavefields advance together"), "{plan:?}");
 }

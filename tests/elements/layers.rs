@@ -120,6 +120,9 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     let told = "absorbs across z in the list of elements in layers, but across no axis by the coordinates at which \
         these layers begin: a layer must have the same thickness";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    let run = desk.ran("sfhexmesh specfem=MESH > mesh.rsf");
+    let told = "the modelling programs refuse these layers, and with cpml=0 they leave them out";
+    assert!(run.err.contains(told), "{run:?}");
 }
 
 #[test]

@@ -175,9 +175,13 @@ fn verb_and_plan_tell_of_the_gpu() {
         };
         assert_says(&run, &["set-up ", "effective (", "step 23 of 23", "GB of memory"]);
         let before = names(&desk);
-        let plan = format!("{} < wav.rsf", line_on(ndim, "ngpu=2 plan=y"));
+        let plan = format!("{} < wav.rsf", line_on(ndim, "ngpu=2 plan=y tile=16"));
         let run = on(&desk, Driver::Fake, &memory, &plan).unwrap();
         assert_eq!((run.code, run.out.as_str()), (0, ""), "{run:?}");
+        assert_says(
+            &run,
+            &["tile= is not used: it cuts the work of CPU threads, and GPUs run the shot"],
+        );
         assert_eq!(names(&desk), before);
         assert_says(
             &run,

@@ -150,3 +150,19 @@ fn numbers_that_no_rock_has_are_told_from_their_limits_on() {
         .err;
     assert!(said.contains("vs is 19 m/s at z=0"), "{said}");
 }
+
+/// Sponges of fewer than 20 nodes are reported, unless their faces are chosen.
+#[test]
+fn thin_sponges_are_told() {
+    let desk = crate::velocity_stress::desk(2);
+    let line = crate::velocity_stress::line(2).replace(" nb=8", "");
+    for (words, told) in [
+        ("absorb=sponge nb=19", true),
+        ("absorb=sponge nb=20", false),
+        ("absorb=cpml nb=8", false),
+    ] {
+        let said = desk.ran(&format!("{line} device=cpu {words} plan=y")).err;
+        let warning = "absorb=sponge with nb=19 reflects waves, because such a thin sponge hardly damps them: give nb=20 or more";
+        assert_eq!(said.contains(warning), told, "{words}: {said}");
+    }
+}
