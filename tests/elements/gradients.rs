@@ -146,6 +146,19 @@ fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
     desk.ran(&format!(
         "sfsem2d-gpu {run} device=cpu materials=other.rsf > data.rsf"
     ));
+    desk.dataset("deep.rsf", "n1=2 n2=2", &[100.0, 15.0, 290.0, 260.0]);
+    let told = |rec: &str| {
+        let run = run.replace("rec=rec.rsf", rec);
+        desk.ran(&format!(
+            "sfsem2d-gpu {run} device=cpu materials=other.rsf plan=y > plan.txt"
+        ))
+        .err
+    };
+    let (wet, dry) = (told("rec=rec.rsf"), told("rec=deep.rsf"));
+    assert!(
+        !wet.contains("in solids") && dry.contains("in solids (the first is number 2"),
+        "{wet}{dry}"
+    );
     let at = |share: f64, at: usize| {
         let mut rocks = sea;
         rocks[at] = (f64::from(rocks[at]) * (1.0 + share)) as f32;

@@ -122,7 +122,7 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
     ));
     assert!(
         dry.err
-            .contains("all receivers lie in solids, which have no pressure"),
+            .contains("in solids (the first is number 1), which have no pressure on a mesh"),
         "{dry:?}"
     );
 }

@@ -92,18 +92,9 @@ pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
 
 /// Warns of a run whose data are all zero.
 pub fn tell_all_zero(job: &Job) {
-    // On grids solids have a pressure, too, which is their mean stress.
-    let on_mesh = ["mesh", "specfem", "elements"].iter().any(|key| job.given(key));
-    let pressure = job.given("data") && matches!(job.text("data"), Ok(Some(words)) if words == "pressure");
-    let or = match on_mesh && pressure {
-        true => {
-            ", or all receivers lie in solids, which have no pressure on a mesh (data=strain has their strains)"
-        }
-        false => "",
-    };
-    job.warn(&format!(
-        "all data are zero: no wave reached a receiver{or}; check the sources, their histories or wavelets, and the number of steps"
-    ));
+    job.warn(
+        "all data are zero: no wave reached a receiver; check the sources, their histories or wavelets, and the number of steps",
+    );
 }
 
 /// A number with its noun, as in `1 source` or `2 sources`.

@@ -189,8 +189,8 @@ pub fn in_rock<const D: usize>(job: &Job, run: &Run<D>, shots: &[[Vec<[f64; D]>;
     }
     if let Some(first) = dry.first() {
         job.warn(&format!(
-            "{} in solids (the first is {}), where pressure is zero: move such receivers into the fluid, for example a \
-            tenth of an element above the sea floor",
+            "{} in solids (the first is {}), which have no pressure on a mesh (data=strain has their strains): move such \
+            receivers into the fluid, for example a tenth of an element above the sea floor",
             Whose::Receivers.are(dry.len()),
             number_of(*first, shots.len())
         ));
