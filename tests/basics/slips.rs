@@ -400,3 +400,81 @@ fn disks_and_colours_that_do_not_do_are_told() {
         );
     }
 }
+
+/// Files of values for the samples or traces of the data must have their axes in the order of the data, also if their
+/// number is right.
+#[test]
+fn exchanged_axes_of_velocities_and_picks_are_refused() {
+    let bench = Bench::new();
+    bench.run(
+        "sfmath n1=51 d1=0.004 n2=6 d2=50 o2=100 n3=4 output=x1+x2 > d.rsf; \
+         sfmath n1=51 d1=0.004 n2=4 output=1800 > v.rsf; sftransp < v.rsf | sfput o1=0 d1=0.004 > vt.rsf; \
+         sfmath n1=102 d1=0.004 n2=2 output=1800 > joined.rsf; sfspray < d.rsf axis=4 n=2 > e.rsf; \
+         sfmath n1=51 d1=0.004 n2=2 n3=4 output=1800 > later.rsf; \
+         sfmath n1=6 n2=4 output=x1 > x.rsf; sftransp < x.rsf > xt.rsf; \
+         sfdd < x.rsf type=int > m.rsf; sfdd < xt.rsf type=int > mt.rsf",
+    );
+    let other = "axis 1 of both must be the same";
+    let way = "sftransp plane=12 exchanges axes 1 and 2 of the file";
+    let order = "has n1=4 n2=6, but standard input has n2=6 n3=4: the axes of both must be in the same order";
+    for (line, told) in [
+        ("sfnmo half=n CDPtype=1 velocity=vt.rsf", way),
+        (
+            "sfnmo half=n CDPtype=1 velocity=vt.rsf",
+            "velocity=vt.rsf has n1=4, but standard input has n1=51",
+        ),
+        ("sfnmo half=n CDPtype=1 velocity=joined.rsf", other),
+        (
+            "sfslice pick=vt.rsf",
+            "pick=vt.rsf has n1=4, but standard input has n1=51",
+        ),
+        ("sfslice pick=vt.rsf", way),
+        ("sfnmo half=n CDPtype=1 velocity=v.rsf offset=xt.rsf", order),
+        ("sfvscan half=n v0=1500 dv=100 nv=3 offset=xt.rsf", order),
+        ("sfvscan half=n CDPtype=1 v0=1500 dv=100 nv=3 mask=mt.rsf", order),
+        ("sfmutter half=n v0=1500 offset=xt.rsf", order),
+        ("sfdatstretch datum=xt.rsf", order),
+        ("sfheaderwindow mask=mt.rsf", order),
+        ("sfheadercut mask=mt.rsf", order),
+    ] {
+        let said = bench.refused(&format!("{line} < d.rsf > o.rsf"));
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    let said = bench.refused("sfnmo < e.rsf half=n CDPtype=1 velocity=later.rsf > o.rsf");
+    assert!(
+        said.contains("has n1=51 n2=2 n3=4, but standard input has n1=51 n3=4 n4=2"),
+        "{said}"
+    );
+    for fine in [
+        "sfnmo half=n CDPtype=1 velocity=v.rsf offset=x.rsf",
+        "sfslice pick=v.rsf",
+        "sfvscan half=n v0=1500 dv=100 nv=3 mask=m.rsf offset=x.rsf",
+        "sfdatstretch datum=x.rsf",
+        "sfheaderwindow mask=m.rsf",
+    ] {
+        bench.run(&format!("{fine} < d.rsf > o.rsf"));
+    }
+}
+
+/// A list of points that is repeated in as many shots was probably meant as one point in each shot.
+#[test]
+fn points_that_are_repeated_in_as_many_shots_are_told() {
+    let bench = Bench::new();
+    let said = bench.said("sfpoints x=20 z=30:270:40 n=7 > p.rsf");
+    assert!(
+        said.contains("n=7 repeats all 7 points in each of 7 shots: for one point in each shot leave out n="),
+        "{said}"
+    );
+    // The remedies of the message.
+    bench.run("sfpoints x=20 z=30:270:40 | sftransp plane=23 > a.rsf; sfpoints x=20 z=30 dz=40 n=7 > b.rsf");
+    assert_eq!(bench.lengths("a.rsf", 3), [2, 1, 7]);
+    assert_eq!(bench.lengths("b.rsf", 3), [2, 1, 7]);
+    assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"));
+    for fine in [
+        "x=20 z=30:270:40 n=7 dx=10",
+        "x=20 z=30:270:40 n=6",
+        "x=1 z=2 n=1",
+    ] {
+        assert_eq!(bench.said(&format!("sfpoints {fine} > p.rsf")), "", "{fine}");
+    }
+}

@@ -124,6 +124,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         }
         let mut file = job.input(name)?;
         operator::expect(&file, model.len(), &model.name())?;
+        cube::in_order(&file, &model, 0)?;
         Ok(Some(file.read_all_f32()?))
     };
     let (weight, start) = (reals("mwt")?, reals("mod0")?);
@@ -133,6 +134,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             let mut file = job.input("known")?;
             cube::expect(&file, Kind::Int)?;
             operator::same_length(&file, model.len(), &model.name())?;
+            cube::in_order(&file, &model, 0)?;
             Some(file.read_all::<i32>()?)
         }
     };

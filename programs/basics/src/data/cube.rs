@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, ErrorKind, Stdout, Write, stdout};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Axis, Element, Input, Job, Kind, MAX_AXES, Output};
 
 /// The number of elements that are read or written at a time.
@@ -296,6 +296,53 @@ pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> 
             }
         }
     }
+    Ok(())
+}
+
+/// Checks that a file of values for the data, whose number is right, has its axes in the order of theirs. It lacks axis
+/// `lacking` of the data (1 if it has one value for each trace, 0 if it has all axes). Axes of one sample do not count,
+/// and axes may be joined, as in a list of all traces.
+///
+/// # Errors
+/// Returns an error if axis 1 has another number of samples, unless the file lacks it, or if the axes are in another
+/// order.
+pub fn in_order(file: &Input, data: &Input, lacking: usize) -> Result<()> {
+    let (n, wanted) = (file.axis(1).n, data.axis(1).n);
+    if lacking != 1 && n != wanted {
+        let way = match (2..=file.rank()).find(|number| file.axis(*number).n == wanted) {
+            Some(number) => format!("sftransp plane=1{number} exchanges axes 1 and {number} of the file"),
+            None => "sftransp exchanges the axes of a file, and sfremap1 resamples axis 1".into(),
+        };
+        bail!(
+            "{} has n1={n}, but {} has n1={wanted}: axis 1 of both must be the same ({way})",
+            file.name(),
+            data.name()
+        );
+    }
+    let long = |input: &Input, lacking: usize| -> Vec<(usize, usize)> {
+        let axes = (1..=input.rank()).filter(|number| *number != lacking);
+        let axes = axes.map(|number| (number, input.axis(number).n));
+        axes.filter(|(_, n)| *n > 1).collect()
+    };
+    let lengths = |axes: &[(usize, usize)]| -> Vec<usize> { axes.iter().map(|(_, n)| *n).collect() };
+    let sorted = |axes: &[(usize, usize)]| {
+        let mut lengths = lengths(axes);
+        lengths.sort_unstable();
+        lengths
+    };
+    let words = |axes: &[(usize, usize)]| {
+        let words = axes.iter().map(|(number, n)| format!("n{number}={n}"));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let (own, theirs) = (long(file, 0), long(data, lacking));
+    ensure!(
+        lengths(&own) == lengths(&theirs) || sorted(&own) != sorted(&theirs),
+        "{} has {}, but {} has {}: the axes of both must be in the same order (sftransp exchanges axes)",
+        file.name(),
+        words(&own),
+        data.name(),
+        words(&theirs)
+    );
     Ok(())
 }
 

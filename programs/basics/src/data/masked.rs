@@ -77,6 +77,7 @@ fn opened(job: &mut Job) -> Result<(Input, Vec<Axis>, Vec<bool>)> {
         mask.len(),
         input.name()
     );
+    cube::in_order(&mask, &input, 1)?;
     let mask: Vec<i32> = mask.read_all()?;
     Ok((input, axes, mask.into_iter().map(|number| number != 0).collect()))
 }

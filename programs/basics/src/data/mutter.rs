@@ -226,6 +226,7 @@ pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
         file.name(),
         file.len()
     );
+    cube::in_order(&file, input, 1)?;
     let values = file.read_all_f32()?;
     Ok(Offsets {
         values,

@@ -16,8 +16,8 @@ pub static SPEC: Program = Program {
     about: "Normal moveout correction of gathers.",
     usage: "< gathers.rsf velocity=velocity.rsf half=y str=0.5 mute=12 > corrected.rsf",
     comments: "The output at time t of a trace at offset x is the input at sqrt(t^2 + (x^2-h0^2)/v(t)^2), interpolated \
-    by a cubic spline, and 0 beyond the ends of the trace. velocity= has the time axis of the data and one trace for \
-    every gather. With half=y axis 2 (or offset=) and h0 are half-offsets. The trace is muted where the input time \
+    by a cubic spline, and 0 beyond the ends of the trace. velocity= has the time axis of the data as axis 1 and one \
+    trace for every gather. With half=y axis 2 (or offset=) and h0 are half-offsets. The trace is muted where the input time \
     advances by less than 1-str samples per sample, and at all earlier times; the next mute= samples are tapered by a \
     squared sine.\n\n\
     In midpoint gathers on three axes, gathers can alternate between CDPtype sets of offsets, as in sfmutter; with \
@@ -76,6 +76,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         axis.n,
         axis.n as u64 * gathers
     );
+    cube::in_order(&velocity, &input, 2)?;
     let other = velocity.axis(1);
     let apart = |a: f32, b: f32| (a - b).abs() > 0.01 * axis.d.abs();
     if apart(other.d, axis.d) || apart(other.o, axis.o) {

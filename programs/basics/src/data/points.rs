@@ -13,8 +13,9 @@ pub static SPEC: Program = Program {
 is included if a step ends there. A single number applies to all points; lists and ranges must have the same length, \
 or with grid=y each value of one is combined with each of the others, as on a map of stations. Axis 1 holds x, z or, \
 with y=, x, y, z; axis 2 counts the points.\n\n\
-With n= the points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves \
-its streamer.\n\n\
+With n= all points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves \
+its streamer. For shots of one source each, give one point with n=, or the list without n= and | sftransp plane=23, which \
+makes every point of the list a shot.\n\n\
 Files hold numbers of four bytes, about seven digits. Subtract an origin from large coordinates such as those of UTM, \
 and from the axes of the model, too; a warning reports where rounding exceeds 0.01 or a thousandth of the distance \
 between points.",
@@ -37,7 +38,7 @@ static PARAMS: [Param; 8] = [
     Param::int("n")
         .default_text("no axis of shots")
         .range(">= 1", Some(1.0), None)
-        .doc("number of shots"),
+        .doc("number of shots, each of which has all points"),
     Param::float("dx")
         .default("0")
         .doc("change of x from shot to shot"),
@@ -79,6 +80,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         shots.is_some() || lists.iter().all(|(.., step)| *step == 0.0),
         "dx=, dy= and dz= move the points from shot to shot: give the number of shots as n="
     );
+    if count > 1 && shots == Some(count as i64) && lists.iter().all(|(.., step)| *step == 0.0) {
+        job.warn(&format!(
+            "n={count} repeats all {count} points in each of {count} shots: for one point in each shot leave out n= and \
+            add | sftransp plane=23, or give only the first point, with dx=, dy= or dz="
+        ));
+    }
     let mut rounding = Rounding::default();
     for (key, list, step) in &lists {
         let last = (shots.unwrap_or(1) - 1) as f64 * step;

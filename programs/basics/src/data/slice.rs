@@ -9,8 +9,8 @@ pub static SPEC: Program = Program {
     name: "sfslice",
     about: "Extract values along a surface that was picked on axis 2.",
     usage: "< panels.rsf pick=surface.rsf > slice.rsf",
-    comments: "pick= holds a coordinate of axis 2 for every sample of axis 1 and of the axes after axis 2. Values \
-between two samples are interpolated linearly; beyond the ends of axis 2 they are 0.\n\n\
+    comments: "pick= holds a coordinate of axis 2 for every sample of axis 1 and of the axes after axis 2, in \
+this order. Values between two samples are interpolated linearly; beyond the ends of axis 2 they are 0.\n\n\
 Differs from Madagascar: a pick on the last sample gives the value of that sample (in Madagascar 0), and a pick= file of \
 a different shape is an error.",
     example: "sfslice < semblance.rsf pick=velocity.rsf > along.rsf",
@@ -35,6 +35,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         input.name(),
         n1 as u64 * panels
     );
+    cube::in_order(&picks, &input, 2)?;
     axes[1].n = 1;
     let mut output = job.output()?;
     cube::write_axes(&mut output, &axes);

@@ -106,6 +106,7 @@ pub fn dat(job: &mut Job) -> Result<()> {
         datum.name(),
         datum.len()
     );
+    cube::in_order(&datum, &input, 1)?;
     let times = datum.read_all_f32()?;
     let sign = if job.flag("inv")? { -1.0 } else { 1.0 };
     let output = job.output()?;

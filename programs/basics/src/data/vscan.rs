@@ -195,6 +195,7 @@ fn mask(job: &mut Job, input: &Input) -> Result<Vec<bool>> {
         mask.name(),
         mask.len()
     );
+    cube::in_order(&mask, input, 1)?;
     let numbers: Vec<i32> = mask.read_all()?;
     Ok(numbers.into_iter().map(|number| number != 0).collect())
 }
