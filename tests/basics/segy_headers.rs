@@ -353,3 +353,33 @@ fn traces_in_another_order_than_their_points() {
         );
     }
 }
+
+/// Keys that are read a byte too late, because the standard counts bytes from 1.
+#[test]
+fn keys_whose_bytes_are_counted_from_one_are_told() {
+    let bench = Bench::new();
+    bench.run(
+        "sfspike n1=3 d1=0.002 n2=4 | sfsegywrite tape=a.sgy > o.rsf 2> said; sfsegyread tape=a.sgy tfile=t.rsf > d.rsf; \
+         sfheadermath < t.rsf output=N+101 key=cdpx > h.rsf; sfsegywrite < d.rsf tape=b.sgy tfile=h.rsf",
+    );
+    let read = |key: &str| bench.said(&format!("sfsegyread tape=b.sgy tfile=k.rsf {key} > o.rsf"));
+    let cdp = || -> Vec<i32> {
+        let all: Vec<i32> = bench.open("k.rsf").read_all().unwrap();
+        all.chunks_exact(91).map(|trace| trace[5]).collect()
+    };
+    let said = read("cdp=181");
+    assert!(
+        said.contains("all values of cdp=181 are multiples of 256")
+            && said.contains("byte 181 of a description that counts from 1 is cdp=180"),
+        "{said}"
+    );
+    let late = cdp();
+    assert_eq!(read("cdp=180"), "");
+    assert_eq!(late, cdp().iter().map(|number| number * 256).collect::<Vec<_>>());
+    // A key without values, and one whose last byte is not always zero.
+    assert_eq!(read("cdp=233"), "");
+    bench.run(
+        "sfheadermath < h.rsf output=-1 key=cdpy > minus.rsf; sfsegywrite < d.rsf tape=b.sgy tfile=minus.rsf",
+    );
+    assert_eq!(read("cdp=181"), "");
+}

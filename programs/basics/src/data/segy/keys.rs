@@ -176,6 +176,29 @@ pub fn binary_fields() -> Vec<Field> {
     laid_out(&BINARY)
 }
 
+/// All keys of a trace, at the places that the user gives or else the standard.
+///
+/// # Errors
+/// Returns an error if a key does not lie within the trace header.
+pub fn fields(job: &Job) -> Result<Vec<Field>> {
+    let mut fields = trace_fields();
+    for field in &mut fields {
+        if let Some(at) = byte(job, &field.name)? {
+            ensure!(
+                at >= 0 && at as usize + field.size <= TRACE_HEADER,
+                "{}={at}: a key of {} bytes must begin at one of the bytes 0 to {}",
+                field.name,
+                field.size,
+                TRACE_HEADER - field.size
+            );
+            field.at = at as usize;
+            field.given = true;
+        }
+    }
+    fields.extend(extra_fields(job, None)?);
+    Ok(fields)
+}
+
 /// The fields that the user, or the RSF header of a file of trace headers, adds to the 91: `key1=name name=byte
 /// key1_len=4`.
 ///

@@ -14,6 +14,7 @@ mod narrow;
 mod read;
 mod revision;
 mod samples;
+mod shifted;
 mod su;
 mod tape;
 mod text;

@@ -6,8 +6,9 @@ use rsf_io::{Axis, Job, Output, Param, Program};
 
 use super::delays::{Alignment, delay};
 use super::geometry::geometry;
-use super::keys::{Field, TRACE_HEADER, byte, extra_fields, trace_fields};
+use super::keys::{Field, TRACE_HEADER, fields, trace_fields};
 use super::layout::{Layout, segy_layout};
+use super::shifted::Shifted;
 use super::su::su_layout;
 use super::tape::Tape;
 use super::{BLOCK, NS};
@@ -33,7 +34,7 @@ pub static SUREAD: Program = Program {
 const COMMENTS: &str = "The data become reals, with time in s (from delrt and dt) along axis 1 and traces along axis 2. The header of \
 every trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, with the names of Seismic Unix: tracl tracr fldr \
 tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key on the command line (iline=220) is read \
-from another byte, counted from 0; key1=name name=byte key1_len=4 adds a key after the 91.\n\n\
+from another byte, counted from 0 (cdp=180 for bytes 181 to 184 of the standard, which counts from 1); key1=name name=byte key1_len=4 adds a key after the 91.\n\n\
 SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 (integers of 4, 2, \
 3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single precision; textual headers in \
 EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the byte order, endian=n declares \
@@ -169,6 +170,7 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
             ..Others::default()
         },
         aligned,
+        shifted: Shifted::default(),
         written: 0,
     };
     if let Some(output) = &mut outputs.data {
@@ -199,6 +201,7 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     if let Some(map) = &layout.map {
         map.tell(job, outputs.others.changed);
     }
+    outputs.shifted.tell(job, &fields);
     outputs.finish()
 }
 
@@ -243,26 +246,6 @@ fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Re
         }
     }
     Ok(())
-}
-
-/// All keys of a trace, at the places that the user gives or else the standard.
-fn fields(job: &Job) -> Result<Vec<Field>> {
-    let mut fields = trace_fields();
-    for field in &mut fields {
-        if let Some(at) = byte(job, &field.name)? {
-            ensure!(
-                at >= 0 && at as usize + field.size <= TRACE_HEADER,
-                "{}={at}: a key of {} bytes must begin at one of the bytes 0 to {}",
-                field.name,
-                field.size,
-                TRACE_HEADER - field.size
-            );
-            field.at = at as usize;
-            field.given = true;
-        }
-    }
-    fields.extend(extra_fields(job, None)?);
-    Ok(fields)
 }
 
 /// The number of traces: `n2=`, or else all traces of the file.
@@ -337,6 +320,7 @@ struct Outputs {
     others: Others,
     /// The common time axis, with `align=y`.
     aligned: Option<Alignment>,
+    shifted: Shifted,
     /// Number of traces written.
     written: usize,
 }
@@ -485,6 +469,7 @@ impl Outputs {
                     layout.order.int(header, field.at, field.size)
                 }));
             }
+            self.shifted.look(&values, fields.len());
             output.write_i32(&values)?;
         }
         Ok(())
