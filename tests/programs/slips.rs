@@ -427,3 +427,36 @@ fn percents_are_told() {
         assert_eq!((said.code, found), (0, told), "{said:?}");
     }
 }
+
+/// Rocks so different that the effective media of cut cells are much stiffer than both are reported. Fluids next to
+/// solids have no such media.
+#[test]
+fn rocks_that_differ_much_are_told() {
+    let desk = Desk::new();
+    let told = "layers 2 and 3 differ by a factor of 16.7 in c33 (rho vp^2)";
+    for (words, wanted) in [
+        (
+            "horizons=50,102 rho=1800,1800,2700 vp=600,900,3000 vs=200,300,1700",
+            true,
+        ),
+        (
+            "horizons=50,102 rho=1800,1800,2700 vp=600,900,3000 vs=200,300,1700 average=n",
+            false,
+        ),
+        (
+            "horizons=50,102 rho=1800,1800,2700 vp=1600,1900,2600 vs=500,600,1400",
+            false,
+        ),
+        ("horizons=102 rho=1000,2700 vp=1500,3500 vs=0,2000", false),
+    ] {
+        let said = desk.sh(&format!(
+            "sflayers {words} n1=21 n2=11 d1=10 d2=10 den=den.rsf > ccc.rsf"
+        ));
+        assert_eq!(
+            (said.code, said.err.contains(told)),
+            (0, wanted),
+            "{words}: {said:?}"
+        );
+        assert_eq!(said.err.contains("in c33"), wanted, "{words}: {said:?}");
+    }
+}

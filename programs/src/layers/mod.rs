@@ -32,6 +32,9 @@ use crate::surfaces::Surface;
 /// Number of nodes along z above which horizons that all lie in the first cell cause a warning.
 const MANY: usize = 20;
 
+/// The largest ratio of the c33 of two rocks for which the accuracy of their effective media is known.
+const CONTRAST: f64 = 4.0;
+
 /// The model that the parameters describe.
 struct Model {
     grid: Grid,
@@ -81,6 +84,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     if job.is_dry_run() {
         return Ok(());
     }
+    model.tell_contrast(job);
     let planes = model.planes()?;
     model.grid.write(
         job,
@@ -131,6 +135,34 @@ impl Model {
             }
         }
         self.grid.refuse_what_is_too_large()
+    }
+
+    /// Warns of the horizon between the two rocks that differ most, if they differ by more than [`CONTRAST`]. Fluids
+    /// next to solids have no effective medium.
+    fn tell_contrast(&self, job: &Job) {
+        let place = [1, 2].map(|axis: usize| f64::from(self.grid.axes[axis].o));
+        let ratio = |k: usize| -> Option<f64> {
+            let z = self.horizons[k].at(place).ok()?;
+            let [above, below] = [&self.rocks[k], &self.rocks[k + 1]];
+            if above.is_fluid(z) != below.is_fluid(z) {
+                return None;
+            }
+            let [above, below] = [above, below].map(|rock| rock.at(z).ok().map(|(_, c)| c[2][2]));
+            let ratio = below? / above?;
+            Some(ratio.max(1.0 / ratio))
+        };
+        let ratios = (0..self.horizons.len()).filter_map(|k| Some((k + 1, ratio(k)?)));
+        let Some((layer, ratio)) = ratios.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+            return;
+        };
+        if self.average && ratio > CONTRAST {
+            job.warn(&format!(
+                "layers {layer} and {} differ by a factor of {ratio:.1} in c33 (rho vp^2): above {CONTRAST} nodes near \
+                the interface can be stiffer than both rocks by a third and more, which makes the stable time step \
+                shorter; a mesh (sfhexmesh) has no such nodes",
+                layer + 1
+            ));
+        }
     }
 
     fn planes(&self) -> Result<Planes> {

@@ -69,7 +69,7 @@ shares are those of a smooth window of four spacings to each side, which differs
 (collocated) or six points (staggered). Windows are negative in places, so that the shares and with them the density \
 overshoot by up to 8 % of the contrast. Stiffnesses are harmonic means and overshoot more: c33 by up to 13 % if the \
 stiffer rock has 2.4 times the c33 of the other, and by up to 32 % if it has 4 times, so that the stable time step is \
-shorter than that of the rocks. If the result is not an elastic medium, a node averages only its own cell.
+shorter than that of the rocks; above 4 times a warning says so. If the result is not an elastic medium, a node averages only its own cell.
 
 scheme=staggered writes four or nine planes. For a tilted cell these are the unchanged coefficients of the effective \
 medium; the other coefficients (c15, c35, ...), which are of second order in the contrast, are left out. The shear \
