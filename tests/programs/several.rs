@@ -295,3 +295,21 @@ fn states_hold_the_records_of_all_quantities() {
     let told = "saves sums and records of further quantities, of dtout= and of tdc=y with the state: 6.7 MB here, and at most 6 MB";
     assert!(both.code == 1 && both.err.contains(told), "{both:?}");
 }
+
+/// There is a warning if `dtout=` removes frequencies of the sources; the interval that it gives removes nothing.
+#[test]
+fn frequencies_that_are_filtered_away_are_told() {
+    let desk = model(2);
+    let told = "amplitudes above that are removed; dtout=";
+    let born = "sfvsborn2d-gpu adj=n";
+    desk.ran("sfbasics cat axis=3 vp.rsf vs.rsf den.rsf | sfbasics math output='0.01*input' > dm.rsf");
+    for (program, input) in [("sfvsfd2d-gpu", ""), (born, "< dm.rsf")] {
+        let line = line(2).replace("sfvsfd2d-gpu", program);
+        let run = desk.sh(&format!("{line} device=cpu dtout=0.015 {input} > data.rsf"));
+        assert!(run.code == 0 && run.err.contains(told), "{run:?}");
+        let (_, rest) = run.err.split_once(told).unwrap();
+        let (step, _) = rest.split_once(" keeps all of it").unwrap();
+        let run = desk.sh(&format!("{line} device=cpu dtout={step} {input} > data.rsf"));
+        assert!(run.code == 0 && !run.err.contains("dtout="), "{run:?}");
+    }
+}

@@ -34,6 +34,15 @@ const LOST: f64 = 0.01;
 /// half of the effect of the steps on the waves comes from lower frequencies.
 const STRONG: f64 = 0.6;
 
+/// The part of the frequencies below the Nyquist frequency of `dtout=` that its filter leaves unchanged.
+const UNWEAKENED: f64 = 0.68;
+
+/// A positive number rounded down to two digits.
+fn two_digits(x: f64) -> f32 {
+    let unit = 10f64.powf(x.log10().floor() - 1.0);
+    ((x / unit).floor() * unit) as f32
+}
+
 /// The time steps of a run, and the time dispersion that they cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
@@ -114,6 +123,22 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
                 fits.max(1)
             ));
         }
+    }
+
+    /// Warns of `dtout=` that removes frequencies of the sources.
+    pub fn warn_of_filtered(&self, job: &Job, step: f64) {
+        let (highest, kept) = (self.band.max, 0.5 / step);
+        // For the usual time functions half of the energy lies below a third of the highest frequency.
+        let lost = match 3.0 * kept < highest {
+            true => "most of the signal is filtered out",
+            false if kept < highest && self.begins <= AT_REST => "amplitudes above that are removed",
+            false => return,
+        };
+        job.warn(&format!(
+            "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), but those of the sources extend to \
+            {highest:.4} Hz: {lost}; dtout={} keeps all of it",
+            two_digits(0.5 * UNWEAKENED / highest)
+        ));
     }
 
     /// The number of steps that run, with those that the correction adds.

@@ -104,16 +104,7 @@ impl Several {
                 {} s of the run",
                 whole as f32
             );
-            // For the usual time functions half of the energy lies below a third of the highest frequency.
-            let (highest, kept) = (clock.timing.band.max, 0.5 / step);
-            if 3.0 * kept < highest {
-                job.warn(&format!(
-                    "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), but those of the \
-                    sources extend to {highest:.4} Hz: most of the signal is filtered out; dtout={:.1e} \
-                    keeps all of it",
-                    0.5 / highest
-                ));
-            }
+            clock.timing.warn_of_filtered(job, step);
         }
         let gauge = fibre.as_ref().map(|fibre| fibre.gauge > 0.0);
         let has = |quantities: &[Quantity]| {

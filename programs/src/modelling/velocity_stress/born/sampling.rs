@@ -50,9 +50,11 @@ impl Sampling {
         );
         ensure!(
             step <= whole,
-            "dtout={step}: it must be the time from record to record in s, above 0 and not above the {whole} \
-            s of the run"
+            "dtout={step}: it must be the time from record to record in s, above 0 and not above the {} \
+            s of the run",
+            whole as f32
         );
+        timing.warn_of_filtered(job, step);
         let count = (whole / step * (1.0 + 1e-9)) as usize + 1;
         Ok(Self::at(
             set_up,
