@@ -445,6 +445,11 @@ fn exchanged_axes_of_velocities_and_picks_are_refused() {
         said.contains("has n1=51 n2=2 n3=4, but standard input has n1=51 n3=4 n4=2"),
         "{said}"
     );
+    let said = bench.refused("sfconjgrad sfcausint mod=x.rsf mwt=xt.rsf niter=1 < x.rsf > o.rsf");
+    assert!(
+        said.contains("mwt=xt.rsf has n1=4, but mod=x.rsf has n1=6"),
+        "{said}"
+    );
     for fine in [
         "sfnmo half=n CDPtype=1 velocity=v.rsf offset=x.rsf",
         "sfslice pick=v.rsf",

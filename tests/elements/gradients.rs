@@ -259,11 +259,16 @@ fn what_has_no_gradient_is_refused() {
         ("on=grid nqz=5 dqz=10", "beyond the grid"),
         ("on=grid oqx=900", "lies beyond the mesh, which ends at 700 m"),
         ("weight=few.rsf", "weights need one value for each"),
+        (
+            "weight=turned.rsf",
+            "weight=turned.rsf has n1=420 n2=2 n3=4 n4=2, but standard input has n1=4 n2=2 n3=420 n4=2: weights need the axes",
+        ),
     ] {
         let mut rocks = ROCKS;
         rocks[8] = 0.0;
         desk.dataset("wet.rsf", "n1=6 n2=2", &rocks);
         desk.dataset("few.rsf", "n1=3", &[1.0, 1.0, 1.0]);
+        desk.dataset("turned.rsf", "n1=420 n2=2 n3=4 n4=2", &[1.0; 420 * 16]);
         let ended = desk.sh(&format!("sfsemgrad2d-gpu < data.rsf {RUN} {words} > x.rsf"));
         assert!(ended.code != 0 && ended.err.contains(said), "{words}: {ended:?}");
     }

@@ -121,7 +121,29 @@ fn models_that_do_not_fit_the_mesh_are_sentences() {
     );
     refused(
         "vp=vp.rsf den=short.rsf",
-        &["vp.rsf", "short.rsf", "different grids"],
+        &[
+            "vp.rsf",
+            "short.rsf",
+            "different grids",
+            "n2=43 o2=-20",
+            "n2=20 o2=-20",
+        ],
+    );
+    desk.dataset(
+        "turned.rsf",
+        "n1=43 o1=-20 d1=20 n2=36 o2=-40 d2=20",
+        &[60.0; 36 * 43],
+    );
+    refused(
+        "vp=vp.rsf qp=turned.rsf qs=40",
+        &[
+            "vp.rsf",
+            "qp=turned.rsf",
+            "different grids",
+            "n1=36 o1=-40",
+            "n1=43 o1=-20",
+            "sftransp",
+        ],
     );
     refused("vp=two.rsf", &["two.rsf", "n3=2", "one per region"]);
     refused("vp=bad.rsf", &["the P speed NaN", "in element"]);

@@ -336,3 +336,114 @@ fn station_xml_without_stations_is_told() {
     let told = "it has no <Network> with a <Station>: it is not a StationXML file with stations";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
+
+/// Files that disagree on the grid of the model are refused with both names and both numbers, quality factors included.
+#[test]
+fn quality_factors_on_another_grid_are_refused() {
+    for ndim in [2, 3] {
+        let desk = velocity_stress::desk(ndim);
+        let axes = velocity_stress::grid(ndim);
+        let lengths = &velocity_stress::N[..ndim];
+        let cells: usize = lengths.iter().product();
+        let [n1, n2] = [lengths[0], lengths[1]];
+        let turned = axes
+            .replacen(&format!("n1={n1}"), "n1=_", 1)
+            .replacen(&format!("n2={n2}"), &format!("n2={n1}"), 1)
+            .replacen("n1=_", &format!("n1={n2}"), 1);
+        for (name, axes) in [
+            ("turned", turned.clone()),
+            ("moved", format!("{axes} o2=500")),
+            ("plain", format!("{axes} d1=1")),
+            ("whole", axes.clone()),
+        ] {
+            desk.dataset(&format!("{name}.rsf"), &axes, &vec![60.0; cells]);
+        }
+        let modelling = velocity_stress::line(ndim);
+        desk.ran(&format!("{modelling} > data.rsf"));
+        let linear = modelling.replace(&format!("sfvsfd{ndim}d"), &format!("sfvsgrad{ndim}d"));
+        let image = modelling.replace(&format!("sfvsfd{ndim}d"), &format!("sfvsrtm{ndim}d"));
+        let born = modelling.replace(
+            &format!("sfvsfd{ndim}d-gpu"),
+            &format!("sfvsborn{ndim}d-gpu adj=y"),
+        );
+        let hint = "sftransp exchanges the first two axes of a file";
+        for line in [modelling, linear, image, born] {
+            for (words, told) in [
+                (
+                    "qp=turned.rsf qs=40",
+                    format!("vp=vp.rsf has n1={n1} but qp=turned.rsf has n1={n2}: both must lie on one grid"),
+                ),
+                ("qp=60 qs=turned.rsf", hint.to_string()),
+                ("qp=60 qs=moved.rsf", "but qs=moved.rsf has o2=500".to_string()),
+                (
+                    "qp=plain.rsf qs=whole.rsf",
+                    "but qp=plain.rsf has d1=1:".to_string(),
+                ),
+            ] {
+                let run = desk.sh(&format!("{line} {words} < data.rsf > x.rsf"));
+                assert!(
+                    run.code == 1 && run.err.contains(&told),
+                    "{line} {words}: {run:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The grid of a model of layers= has no file.
+#[test]
+fn quality_factors_beside_layers_need_their_grid() {
+    let desk = velocity_stress::desk(2);
+    desk.put("layers.txt", "0 3000 1700 2200\n");
+    let [n1, n2] = [velocity_stress::N[0], velocity_stress::N[1]];
+    desk.dataset(
+        "q.rsf",
+        &format!("n1={n2} n2={n1} d1=10 d2=10"),
+        &vec![60.0; n1 * n2],
+    );
+    let line = velocity_stress::line(2).replace("vp=vp.rsf vs=vs.rsf den=den.rsf", "layers=layers.txt");
+    let run = desk.sh(&format!(
+        "{line} n1={n1} n2={n2} d1=10 d2=10 qp=q.rsf qs=40 > x.rsf"
+    ));
+    let told = format!("the grid of layers= has n1={n1} but qp=q.rsf has n1={n2}: both must lie on one grid");
+    assert!(run.code == 1 && run.err.contains(&told), "{run:?}");
+}
+
+/// Weights have the axes of the data; their number does not suffice.
+#[test]
+fn weights_with_exchanged_axes_are_refused() {
+    let desk = velocity_stress::desk(2);
+    let line = velocity_stress::line(2);
+    desk.ran(&format!("{line} > data.rsf"));
+    let gradient = line.replace("sfvsfd2d", "sfvsgrad2d");
+    let all = desk.read("data.rsf");
+    let count = all.len() / 6;
+    desk.dataset(
+        "whole.rsf",
+        &format!("n1=3 n2=2 n3={count}"),
+        &vec![1.0; all.len()],
+    );
+    desk.dataset(
+        "turned.rsf",
+        &format!("n1={count} n2=2 n3=3"),
+        &vec![1.0; all.len()],
+    );
+    desk.ran(&format!("{gradient} weight=whole.rsf < data.rsf > x.rsf"));
+    let run = desk.sh(&format!("{gradient} weight=turned.rsf < data.rsf > x.rsf"));
+    let told = format!(
+        "weight=turned.rsf has n1={count} n2=2 n3=3, but standard input has n1=3 n2=2 n3={count}: weights need the axes of the data"
+    );
+    assert!(run.code == 1 && run.err.contains(&told), "{run:?}");
+}
+
+/// Times in messages have the digits of the header.
+#[test]
+fn data_that_end_after_the_run_are_told_with_their_time() {
+    let desk = velocity_stress::desk(2);
+    desk.dataset("late.rsf", "n1=3 n2=2 n3=367 d3=0.003", &[1.0; 6 * 367]);
+    let line = velocity_stress::line(2).replace("sfvsfd2d", "sfvsgrad2d");
+    let run = desk.sh(&format!("{line} < late.rsf > x.rsf"));
+    // 366 times 0.003 is 1.0979999999999999 in double precision.
+    let told = "ends at 1.098 s (n3=367 o3=0 d3=0.003) but this run at 0.06 s";
+    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+}

@@ -5,10 +5,10 @@ use crate::real;
 use crate::shots::{largest_difference, magnitude, relative_difference};
 
 /// Nodes along z, x, y.
-const N: [usize; 3] = [24, 26, 23];
+pub const N: [usize; 3] = [24, 26, 23];
 const STEPS: usize = 60;
 
-fn grid(ndim: usize) -> String {
+pub fn grid(ndim: usize) -> String {
     (1..=ndim)
         .map(|i| format!("n{i}={} o{i}=0 d{i}=10 ", N[i - 1]))
         .collect()

@@ -1,9 +1,12 @@
 //! Reads a model from RSF files: checks their axes against each other, then reads the volumes in one pass of blocks.
 
+mod axes;
 mod checksum;
 mod order;
 
-use anyhow::{Context, bail};
+pub use axes::{on_the_grid, shared_grid};
+
+use anyhow::Context;
 use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::stiffness::isotropic_plane;
@@ -27,90 +30,6 @@ pub const IN_PLACE: &str = "staggered";
 /// Value of [`SHEARS`]: the shear stiffnesses of cut cells are those at the nodes.
 pub const ON_NODES: &str = "collocated";
 
-/// The grid of the first file, after a check that the others have the same.
-pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
-    let mut grid = Grid {
-        ndim,
-        n: [1; 3],
-        o: [0.0; 3],
-        d: [1.0; 3],
-    };
-    let first = files[0];
-    for a in 0..ndim {
-        let (axis, number) = (first.axis(a + 1), a + 1);
-        for file in &files[1..] {
-            let (other, c, r) = (file.axis(a + 1), first.name(), file.name());
-            let off = |x: f32, y: f32, share: f64| {
-                (f64::from(x) - f64::from(y)).abs() > share * f64::from(axis.d).abs()
-            };
-            let differ = if axis.n != other.n {
-                Some(("n", axis.n.to_string(), other.n.to_string()))
-            } else if off(axis.d, other.d, 1e-4) {
-                Some(("d", axis.d.to_string(), other.d.to_string()))
-            } else if off(axis.o, other.o, 1e-2) {
-                Some(("o", axis.o.to_string(), other.o.to_string()))
-            } else {
-                None
-            };
-            if let Some((key, one, two)) = differ {
-                let hint = order::swapped(first, file).unwrap_or_default();
-                bail!(
-                    "{c} has {key}{number}={one} but {r} has {key}{number}={two}: both must lie on one grid{hint}"
-                );
-            }
-        }
-        (grid.n[a], grid.o[a], grid.d[a]) = (axis.n, axis.o, axis.d);
-    }
-    grid.check().with_context(|| first.name())?;
-    Ok(grid)
-}
-
-/// The model grid of files with one number per cell, after a check that they share it.
-fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
-    let grid = shared_grid(files, ndim)?;
-    for file in files {
-        one_a_cell(file, &grid)?;
-    }
-    Ok(grid)
-}
-
-/// Refuses a file that does not have one number per cell.
-pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
-    let cells = grid.cells();
-    other_dimensions(file, grid.ndim)?;
-    if file.len() != cells as u64 {
-        bail!(
-            "{} has {} values; the grid {} has {cells}",
-            file.name(),
-            file.len(),
-            words(grid)
-        );
-    }
-    Ok(())
-}
-
-/// Refuses a file with one number per cell that has one axis more or less than the program takes. A third
-/// axis of one sample does not count.
-fn other_dimensions(file: &Input, ndim: usize) -> anyhow::Result<()> {
-    let (axes, name) = (file.rank(), file.name());
-    let lengths: Vec<String> = (1..=axes).map(|a| format!("n{a}={}", file.axis(a).n)).collect();
-    let lengths = lengths.join(", ");
-    match ndim {
-        2 if axes == 3 => bail!(
-            "{name} has three axes ({lengths}), but a 2-D program takes z and x: {} runs models of z, x and y, and sfwindow n3=1 f3=0 takes one plane",
-            of_dimensions(3)
-        ),
-        3 if axes == 2 => bail!(
-            "{name} has two axes ({lengths}), but a 3-D program takes z, x and y: {} runs models of z and x, and sfspray axis=3 n={} o={} d={} repeats every plane along y",
-            of_dimensions(2),
-            file.axis(2).n,
-            file.axis(2).o,
-            file.axis(2).d
-        ),
-        _ => Ok(()),
-    }
-}
-
 /// The name of the program like this one for `ndim` dimensions.
 pub fn of_dimensions(ndim: usize) -> String {
     let called = std::env::args_os().next().unwrap_or_default();
@@ -119,29 +38,6 @@ pub fn of_dimensions(ndim: usize) -> String {
         .unwrap_or_default()
         .to_string_lossy();
     name.replace(&format!("{}d", 5 - ndim), &format!("{ndim}d"))
-}
-
-/// The model grid of the stiffness file, after a check that the density file has the same.
-fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
-    other_dimensions(density, ndim)?;
-    let grid = shared_grid(&[stiffness, density], ndim)?;
-    let (planes, cells) = (stiffness.axis(ndim + 1).n, grid.cells() as u64);
-    let known = Coefficients::of_count(ndim, planes).is_some();
-    if !known || stiffness.len() != cells * planes as u64 {
-        let kinds = [Coefficients::Orthorhombic, Coefficients::All].map(|kind| {
-            let names = kind.table(ndim).file_names();
-            format!("n{}={}: {}", ndim + 1, names.len(), names.join(" "))
-        });
-        bail!(
-            "{} has n{}={planes} planes after the grid axes and {} values; a {ndim}-D run needs {}",
-            stiffness.name(),
-            ndim + 1,
-            stiffness.len(),
-            kinds.join(", or ")
-        );
-    }
-    one_a_cell(density, &grid)?;
-    Ok(grid)
 }
 
 /// The grid with its frame; an error if its cells cannot be counted.
@@ -388,8 +284,8 @@ impl Files {
     /// The grid, after a check that all files have the same.
     pub fn grid(&self, job: &Job, ndim: usize) -> anyhow::Result<Grid> {
         let grid = match self {
-            Self::Speeds([vp, vs, den]) => plain_grid(&[vp, vs, den], ndim),
-            Self::Stiffness([ccc, den]) => grid(ccc, den, ndim),
+            Self::Speeds([vp, vs, den]) => axes::plain_grid(&[vp, vs, den], ndim),
+            Self::Stiffness([ccc, den]) => axes::grid(ccc, den, ndim),
             Self::Layers(grid, _) => Ok(grid.clone()),
         }?;
         order::tell(job, &self.inputs(), ndim);

@@ -20,7 +20,7 @@ pub fn kind(job: &Job) -> anyhow::Result<Misfit> {
 /// The file of `weight=`, if there is one.
 ///
 /// # Errors
-/// Returns an error for a number of values that differs from that of the data.
+/// Returns an error for another number of values than that of the data, or for other axes.
 pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
     if !job.has_input("weight") {
         return Ok(None);
@@ -32,6 +32,24 @@ pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
         weight.name(),
         weight.len(),
         data.len()
+    );
+    // Axes of one sample may be anywhere, because they do not change the order of the values.
+    let lengths = |input: &Input| -> Vec<usize> {
+        let axes = (1..=input.rank()).map(|number| input.axis(number).n);
+        axes.filter(|n| *n > 1).collect()
+    };
+    let words = |input: &Input| {
+        let axes = (1..=input.rank()).map(|number| format!("n{number}={}", input.axis(number).n));
+        axes.collect::<Vec<_>>().join(" ")
+    };
+    ensure!(
+        lengths(&weight) == lengths(data),
+        "{} has {}, but {} has {}: weights need the axes of the data in the same order, receivers, components, \
+        time[, shots] (sftransp exchanges axes)",
+        weight.name(),
+        words(&weight),
+        data.name(),
+        words(data)
     );
     Ok(Some(weight))
 }
@@ -127,10 +145,11 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
     }
     ensure!(
         !job.given("jdata"),
-        "{name} has o3={o} d3={d}, and with jdata={} the records of this run begin at {} s and are {step} s \
+        "{name} has o3={o} d3={d}, and with jdata={} the records of this run begin at {} s and are {} s \
         apart: leave out jdata=, and they are resampled to the times of the data",
         run.jdata,
-        run.first
+        run.first as f32,
+        step as f32
     );
     ensure!(
         d > 0.0 && d.is_finite() && o.is_finite(),
@@ -147,8 +166,9 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
     let (last, whole) = (o + (n as f64 - 1.0) * d, run.begin + run.steps as f64 * run.dt);
     ensure!(
         last <= whole + 1e-3 * run.dt,
-        "{name} ends at {last} s (n3={n} o3={o} d3={d}) but this run at {} s: give nt={} or more, or cut the \
+        "{name} ends at {} s (n3={n} o3={o} d3={d}) but this run at {} s: give nt={} or more, or cut the \
         data with sfwindow n3={}",
+        last as f32,
         whole as f32,
         ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil(),
         lost_times(run, &found, step)

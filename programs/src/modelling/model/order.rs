@@ -1,5 +1,6 @@
 //! The order of the axes of a model: z first, then x and y.
 
+use kernels::grid::Grid;
 use rsf_io::{Input, Job};
 
 /// Words of labels for the axes z, x and y.
@@ -9,10 +10,10 @@ const LABELS: [&[&str]; 3] = [
     &["y", "crossline"],
 ];
 
-/// A hint for two files if the first two axes of one of them are exchanged.
-pub fn swapped(first: &Input, other: &Input) -> Option<&'static str> {
-    let [a, b] = [first, other].map(|file| [1, 2].map(|i| file.axis(i).n));
-    (a[0] != a[1] && a == [b[1], b[0]])
+/// A hint for a file whose first two axes are exchanged compared with a grid.
+pub fn swapped(grid: &Grid, file: &Input) -> Option<&'static str> {
+    let ([a, b], other) = ([grid.n[0], grid.n[1]], [1, 2].map(|i| file.axis(i).n));
+    (a != b && [b, a] == other)
         .then_some("; z must be the first axis, and sftransp exchanges the first two axes of a file")
 }
 

@@ -61,8 +61,11 @@ impl Files {
         match &self.grid {
             None => (self.grid, self.grids) = (Some((name.clone(), axes)), grids),
             Some((first, known)) if *known != axes || grids != self.grids => {
+                let known = words(known, (behind, self.grids));
                 bail!(
-                    "{first} and {name} have different grids; all files of a model share one (sfwindow, sfremap1 change one)"
+                    "{first} and {name} have different grids, {known} and {}; all files of a model share one (sfwindow, \
+                    sfremap1 and sftransp change one)",
+                    words(&axes, (behind, grids))
                 )
             }
             _ => {}
@@ -92,6 +95,16 @@ impl Files {
             d: std::array::from_fn(|c| if axis(c)[2] > 0.0 { axis(c)[2] } else { 1.0 }),
         })
     }
+}
+
+/// The axes of a grid in words, and the number of grids along axis `behind` if there are several.
+fn words(axes: &[[f64; 3]], (behind, grids): (usize, usize)) -> String {
+    let axis = |(k, [n, o, d]): (usize, &[f64; 3])| format!("n{k}={n} o{k}={} d{k}={}", *o as f32, *d as f32);
+    let mut words: Vec<String> = (1..).zip(axes).map(axis).collect();
+    if grids > 1 {
+        words.push(format!("n{behind}={grids}"));
+    }
+    words.join(" ")
 }
 
 /// Whether ccc= has a grid of constants; otherwise it has a row for each region.

@@ -3,7 +3,7 @@
 use super::files;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::losses::{refuse_low_quality, uneven};
-use crate::modelling::model::one_a_cell;
+use crate::modelling::model::on_the_grid;
 use crate::modelling::plan::free_memory;
 use crate::modelling::words::counted;
 use anyhow::bail;
@@ -147,7 +147,7 @@ fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<V
         None => None,
         Some(NumberOrFile::Number(q)) => Some(vec![q]),
         Some(NumberOrFile::File(mut file)) => {
-            one_a_cell(&file, &padded.model)?;
+            on_the_grid(&file, (&files::of_the_grid(job)?, &padded.model))?;
             Some(match fits(job, padded.model.cells())? {
                 true => file.read_all_f32()?,
                 false => vec![lowest_of(&mut file)?],

@@ -43,6 +43,16 @@ pub fn open(job: &mut Job, ndim: usize) -> anyhow::Result<Files> {
     }
 }
 
+/// The name of the file whose grid is that of the model, or `layers=`.
+pub fn of_the_grid(job: &Job) -> anyhow::Result<String> {
+    for word in ["vp", "ccc"].into_iter().filter(|word| job.has_input(word)) {
+        if let Some(name) = job.text(word)? {
+            return Ok(format!("{word}={name}"));
+        }
+    }
+    Ok("the grid of layers=".into())
+}
+
 /// Opens a file of the model, with a warning if the unit in its header is not SI.
 fn si(job: &mut Job, key: &str) -> anyhow::Result<Input> {
     let input = job.input(key)?;

@@ -98,7 +98,7 @@ the receiver: the difference of the displacements of the two ends of the gauge a
 o3 is the time of the first record: velocities are known half a step before the stresses of the same record. Further \
 quantities of the same run are written to separate files, as in data=velocity pressure=p.rsf displacement=u.rsf, with \
 the same bits as in separate runs. dtout= resamples all of them to the same times, from 0 (the beginning of the run) on; \
-before that, frequencies above the new Nyquist frequency are removed, and those above 0.68 of it are weakened. Where \
+before that, frequencies above the new Nyquist frequency are removed (with a warning if the sources have them), and those above 0.68 of it are weakened. Where \
 waves still arrive at the end of the run, the last three or four samples are inexact, because the filter needs the \
 records after them. tdc=y \
 changes the histories of the sources before the run and all records after it so that the records have exact time at any \
@@ -135,7 +135,7 @@ macro_rules! shared {
             Param::input("vs").doc("S velocity, m/s; 0 in a fluid"),
             Param::input("ccc").doc("stiffness planes on the axis after the grid axes, Pa, instead of vp= and vs="),
             $($where,)*
-            Param::number_or_file("qp").doc("quality factor of P waves, a number or a file on the grid; 0 means no attenuation"),
+            Param::number_or_file("qp").doc("quality factor of P waves, a number or a file on the grid (with the axes of vp=); 0 means no attenuation"),
             Param::number_or_file("qs").doc("quality factor of S waves"),
             Param::choice("qmech", &["1", "2", "3", "4", "coarse"])
                 .default("3")

@@ -226,7 +226,7 @@ const COMPARED: &[Param] = &[
     Param::choice("kind", &["squares", "correlation", "envelope"])
         .default("squares")
         .doc("what is compared: squared differences, normalised correlations of traces, or squared differences of envelopes"),
-    Param::input("weight").doc("weights of the data, one for each value, for mutes and the like"),
+    Param::input("weight").doc("weights of the data, on the same axes in the same order (receivers, components, time[, shots]), for mutes and the like"),
 ];
 
 /// Outputs in addition to the gradient.

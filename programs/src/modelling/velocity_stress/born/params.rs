@@ -143,8 +143,8 @@ macro_rules! params {
 }
 
 const WEIGHT: Param = Param::input("weight").doc(
-    "weights of the data, one for each value, for mutes and the \
-    like",
+    "weights of the data, on the same axes in the same order \
+    (receivers, components, time[, shots]), for mutes and the like",
 );
 
 const MISFIT: Param = Param::output("misfit").doc("misfit of every shot, n1 = shots");
