@@ -100,3 +100,18 @@ fn what_lists_of_earthquakes_and_stations_lack_is_told() {
         assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
     }
 }
+
+#[test]
+fn depths_at_sea_level_and_above_have_no_wrong_unit() {
+    let desk = desk();
+    let event = quakeml(42.696_9, 15.001_8);
+    for (depth, is_told) in [("150", true), ("0", false), ("-20", false)] {
+        let moved = event.replace("<value>150</value>", &format!("<value>{depth}</value>"));
+        assert!(depth == "150" || event != moved);
+        desk.put("moved.xml", moved);
+        let words = "utm=33 quakeml=moved.xml rec=rec.rsf plan=y";
+        let run = desk.sh(&format!("{RUN} layers=layers.txt {GRID} {words} > plan.txt"));
+        let told = run.err.contains("because depths in QuakeML are in metres");
+        assert_eq!(told, is_told, "{depth}: {run:?}");
+    }
+}
