@@ -65,8 +65,8 @@ itself; rank 0 writes the data. The data have the same bits for any number of gr
 
 Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, and a shear \
 stress half a cell beyond its node along both of its axes. Values at receivers are interpolated from these points, \
-of which those beside a sea floor lie in water and in rock: put hydrophones on the last row of water and geophones on \
-the first row of rock, or use a mesh, which records both on the floor itself; \
+of which those beside a sea floor lie in water and in rock: put hydrophones on the last row of water, and use a mesh for \
+the horizontal motion of the floor, which is wrong by up to a tenth on the first row of rock; \
 snapshots are the values on the staggered nodes. Densities are averaged arithmetically and shear stiffnesses \
 harmonically. With free=y there is a free surface at the top nodes of the model.
 

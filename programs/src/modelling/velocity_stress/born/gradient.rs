@@ -320,7 +320,7 @@ impl Compared {
 /// The data of shots, and for each shot numbers for its result.
 type Given = (Vec<Observed<f32>>, Vec<Vec<u64>>);
 
-/// Waits for the data of shots.
+/// Returns the data of shots once they have been read.
 type Reading<'a> = Box<dyn FnOnce() -> anyhow::Result<Given> + Send + 'a>;
 
 /// The comparison of a shot's records with its data.
