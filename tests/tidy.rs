@@ -10,6 +10,8 @@ mod errors;
 mod kernels;
 #[path = "tidy/names.rs"]
 mod names;
+#[path = "tidy/parameters.rs"]
+mod parameters;
 #[path = "tidy/rooms.rs"]
 mod rooms;
 
