@@ -102,7 +102,7 @@ fn top() -> PathBuf {
 
 /// Paths (relative to the top, `/` between parts) of the project's own files, without what tools leave behind.
 fn files() -> Vec<String> {
-    let (top, mut found) = (top(), Vec::new());
+    let (top, mut names) = (top(), Vec::new());
     let mut open = vec![top.clone()];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).expect("a folder of the project can be listed") {
@@ -113,14 +113,14 @@ fn files() -> Vec<String> {
                 .to_string_lossy()
                 .replace('\\', "/");
             if path.is_file() {
-                found.push(relative);
+                names.push(relative);
             } else if path.is_dir() && !is_left_by_tools(&path, &relative) {
                 open.push(path);
             }
         }
     }
-    found.sort();
-    found
+    names.sort();
+    names
 }
 
 /// True for build folders, virtual environments, git's own data and names at the top of .gitignore.
@@ -147,7 +147,7 @@ fn report(rule: &str, offenders: &[String]) {
 
 /// (section, name) of every dependency that a manifest declares.
 fn dependencies(manifest: &str) -> Vec<(String, String)> {
-    let (mut section, mut found) = (String::new(), Vec::new());
+    let (mut section, mut rows) = (String::new(), Vec::new());
     for line in manifest.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix('[') {
             section = name.trim_end_matches(']').to_string();
@@ -156,10 +156,10 @@ fn dependencies(manifest: &str) -> Vec<(String, String)> {
             && let Some((key, _)) = line.split_once('=')
         {
             let name = key.trim().split('.').next().unwrap_or_default().trim_matches('"');
-            found.push((section.clone(), name.to_string()));
+            rows.push((section.clone(), name.to_string()));
         }
     }
-    found
+    rows
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn rooms_keep_to_their_words() {
 
 /// Every identifier with its line, including macro bodies, without the item after `#[cfg(test)]`.
 fn identifiers_outside_tests(tokens: TokenStream) -> Vec<(usize, String)> {
-    let (mut found, mut in_test_item) = (Vec::new(), false);
+    let (mut identifiers, mut in_test_item) = (Vec::new(), false);
     for token in tokens {
         match token {
             TokenTree::Group(group)
@@ -213,12 +213,12 @@ fn identifiers_outside_tests(tokens: TokenStream) -> Vec<(usize, String)> {
             }
             TokenTree::Punct(punct) if in_test_item && punct.as_char() == ';' => in_test_item = false,
             _ if in_test_item => {}
-            TokenTree::Group(group) => found.extend(identifiers_outside_tests(group.stream())),
-            TokenTree::Ident(ident) => found.push((ident.span().start().line, ident.to_string())),
+            TokenTree::Group(group) => identifiers.extend(identifiers_outside_tests(group.stream())),
+            TokenTree::Ident(ident) => identifiers.push((ident.span().start().line, ident.to_string())),
             _ => {}
         }
     }
-    found
+    identifiers
 }
 
 fn is_cfg_test(attribute: &TokenStream) -> bool {

@@ -4,7 +4,7 @@ use rsf_io::Job;
 
 /// Warns that the parameters of `keys` that were given have no effect; `why` ends the warning with the
 /// reason.
-pub fn tell(job: &Job, keys: &[&str], why: &str) {
+pub fn warn(job: &Job, keys: &[&str], why: &str) {
     let given: Vec<String> = keys
         .iter()
         .filter(|key| job.given(key))
@@ -34,7 +34,7 @@ pub fn of_sources(job: &Job, files: &[&str]) -> anyhow::Result<()> {
     let (src, stf) = (job.choice("src")?, job.choice("stf")?);
     let file = files.iter().find(|word| job.given(word));
     if let Some(file) = file {
-        tell(
+        warn(
             job,
             &["src", "mech", "onset"],
             &format!("with {file}=, which contains it"),
@@ -42,24 +42,24 @@ pub fn of_sources(job: &Job, files: &[&str]) -> anyhow::Result<()> {
     }
     for (keys, takers) in MECHANISMS {
         if let Some(file) = file {
-            tell(job, keys, &format!("with {file}=, which contains it"));
+            warn(job, keys, &format!("with {file}=, which contains it"));
         } else if !takers.contains(&src) {
             let takers = takers.join(" or src=");
-            tell(job, keys, &format!("with src={src}, only with src={takers}"));
+            warn(job, keys, &format!("with src={src}, only with src={takers}"));
         } else if job.has_input("mech") && keys != ["xaz"] {
-            tell(job, keys, "with mech=, which has the strengths of all sources");
+            warn(job, keys, "with mech=, which has the strengths of all sources");
         }
     }
     if job.has_input("series") {
-        tell(
+        warn(
             job,
             &["stf", "tau", "freq"],
             "with series=, which has the history",
         );
     } else if stf == "ricker" {
-        tell(job, &["tau"], "with stf=ricker, which takes freq=");
+        warn(job, &["tau"], "with stf=ricker, which takes freq=");
     } else {
-        tell(job, &["freq"], &format!("with stf={stf}, only with stf=ricker"));
+        warn(job, &["freq"], &format!("with stf={stf}, only with stf=ricker"));
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut recipe = Recipe {
         law,
         ndim,
-        kind: asked(job, ndim)?.unwrap_or(Coefficients::Orthorhombic),
+        kind: requested_coefficients(job, ndim)?.unwrap_or(Coefficients::Orthorhombic),
         tilted: model.is_tilted(),
         drop: job.flag("drop")?,
     };
@@ -73,7 +73,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 
     let worst = write_planes(&mut model, &recipe, budget, &mut output)?;
     output.finish()?;
-    model.tell_percent(job);
+    model.warn_of_percent(job);
     if let Some((cell, [vp, vs])) = model.stiff {
         let place = model.place(cell);
         job.warn(&format!(
@@ -91,7 +91,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 }
 
 /// The coefficients that `planes=` requests.
-fn asked(job: &Job, ndim: usize) -> Result<Option<Coefficients>> {
+fn requested_coefficients(job: &Job, ndim: usize) -> Result<Option<Coefficients>> {
     let Some(count) = job.int_opt("planes")? else {
         return Ok(None);
     };
@@ -162,14 +162,14 @@ fn write_planes(model: &mut Model, recipe: &Recipe, budget: u64, output: &mut Ou
     for first in (0..planes).step_by(fit) {
         let group = &order[first..planes.min(first + fit)];
         let mut held: Vec<Vec<f32>> = group.iter().map(|_| Vec::with_capacity(model.cells())).collect();
-        let found = pass(model, recipe, |cells| {
+        let bad_cell = pass(model, recipe, |cells| {
             group
                 .iter()
                 .zip(&mut held)
                 .for_each(|(&p, plane)| plane.extend(cells.iter().map(|c| c[p])));
             Ok(())
         })?;
-        worst = worst.or(found);
+        worst = worst.or(bad_cell);
         held.iter().try_for_each(|plane| output.write_f32(plane))?;
     }
     Ok(worst)

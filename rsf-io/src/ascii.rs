@@ -34,12 +34,12 @@ impl Scanner {
         }
         let (value, used) = T::scan(rest);
         if used == 0 {
-            let found: Vec<&[u8]> = rest
+            let parts: Vec<&[u8]> = rest
                 .split(|b| is_space(*b))
                 .filter(|word| !word.is_empty())
                 .collect();
-            let found = found[..found.len().min(words)].join(&b' ');
-            let shown = &found[..found.len().min(40)];
+            let parts = parts[..parts.len().min(words)].join(&b' ');
+            let shown = &parts[..parts.len().min(40)];
             return Ok(Scan::Bad(String::from_utf8_lossy(shown).into_owned()));
         }
         self.at += used;

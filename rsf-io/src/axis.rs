@@ -259,12 +259,12 @@ mod tests {
     #[test]
     fn records_that_are_whole() {
         let h = header("n1=4 n2=3 n3=5 n4=1");
-        let found = |elements| h.whole_records(elements).map(|w| (w.axis, w.whole, w.of));
-        assert_eq!(found(59), Some((3, 4, 5)));
-        assert_eq!(found(12), Some((3, 1, 5)));
-        assert_eq!(found(11), Some((2, 2, 3)));
-        assert_eq!(found(3), Some((1, 3, 4)));
-        assert_eq!(found(0), None);
+        let whole = |elements| h.whole_records(elements).map(|w| (w.axis, w.whole, w.of));
+        assert_eq!(whole(59), Some((3, 4, 5)));
+        assert_eq!(whole(12), Some((3, 1, 5)));
+        assert_eq!(whole(11), Some((2, 2, 3)));
+        assert_eq!(whole(3), Some((1, 3, 4)));
+        assert_eq!(whole(0), None);
         let gap = header("n1=7 n3=5").whole_records(6).unwrap();
         assert_eq!((gap.axis, gap.whole), (1, 6));
         let mut cut = h.clone();

@@ -91,7 +91,7 @@ fn user() -> &'static str {
 
 fn passwd_name(uid: libc::uid_t) -> Option<String> {
     let mut buffer = vec![0u8; 16384];
-    let mut found = std::ptr::null_mut();
+    let mut result = std::ptr::null_mut();
     // SAFETY: an all-zero passwd is valid (numbers and null pointers).
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
     // SAFETY: every pointer is to a live local, and the length is that of the buffer.
@@ -101,10 +101,10 @@ fn passwd_name(uid: libc::uid_t) -> Option<String> {
             &mut entry,
             buffer.as_mut_ptr().cast(),
             buffer.len(),
-            &mut found,
+            &mut result,
         )
     };
-    if failed != 0 || found.is_null() || entry.pw_name.is_null() {
+    if failed != 0 || result.is_null() || entry.pw_name.is_null() {
         return None;
     }
     // SAFETY: on success pw_name points to a NUL-terminated string inside `buffer`, which is alive.

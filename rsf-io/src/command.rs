@@ -468,8 +468,8 @@ mod tests {
     fn slips_are_a_letter_away() {
         let slip = |key: &str| slip(&CATCHES_ALL, key);
         for key in ["nn1", "mn1", "N1", "n1_1"] {
-            let wanted = (key != "n1_1").then(|| "n1".to_string());
-            assert_eq!(slip(key), wanted, "{key}");
+            let expected = (key != "n1_1").then(|| "n1".to_string());
+            assert_eq!(slip(key), expected, "{key}");
         }
         assert_eq!(slip("n"), Some("n1".to_string()));
         for key in ["t0", "d1", "label1", "name", "note2"] {
@@ -479,8 +479,8 @@ mod tests {
 
     #[test]
     fn messages_name_the_number() {
-        let said = line(&["n3=0"]).unwrap_err().to_string();
-        assert_eq!(said, "n3= got `0`, but must be a whole number >= 1");
+        let message = line(&["n3=0"]).unwrap_err().to_string();
+        assert_eq!(message, "n3= got `0`, but must be a whole number >= 1");
         assert_eq!(line(&["n3=7.5"]).unwrap().warnings, ["n3=7.5 is taken as 7"]);
     }
 }

@@ -63,13 +63,13 @@ impl Kind {
         }
     }
 
-    /// For messages: the program that converts data of this type to `wanted`.
-    pub fn to(self, wanted: Self) -> String {
-        match (self, wanted) {
+    /// For messages: the program that converts data of this type to the `other` one.
+    pub fn to(self, other: Self) -> String {
+        match (self, other) {
             (Self::Complex, _) => "sfreal and sfimag take their parts".to_string(),
             (Self::Float, Self::Complex) => "sfrtoc converts".to_string(),
             (_, Self::Complex) => "sfdd type=float, then sfrtoc converts".to_string(),
-            _ => format!("sfdd type={} converts", wanted.word()),
+            _ => format!("sfdd type={} converts", other.word()),
         }
     }
 }

@@ -27,7 +27,7 @@ pub enum Error {
     Panic,
     /// Another process of the same run prints the error; this one ends with the same exit code.
     #[error("another process has reported the error")]
-    Told(u8),
+    Reported(u8),
     /// A signal ended the run between two steps, with its outputs in order.
     #[error("ended by {signal}: {left}")]
     Interrupted {

@@ -93,8 +93,8 @@ impl Files {
         for name in names.tried() {
             let shown = format!("data file {} of {output}", name.path.display());
             let failed = |cause| Error::os(format!("cannot write {shown}"), cause);
-            let made = OpenOptions::new().write(true).create_new(true).open(&name.path);
-            let file = match made {
+            let result = OpenOptions::new().write(true).create_new(true).open(&name.path);
+            let file = match result {
                 Ok(file) => {
                     if let Some(header) = &names.header {
                         // On a file system without attributes only the name shows which header owns the file.

@@ -158,33 +158,33 @@ impl Header {
             .map(|bytes| PathBuf::from(OsStr::from_bytes(bytes)))
     }
 
-    /// A list of `wanted` whole numbers; the last one is repeated when there are fewer.
-    pub fn ints(&self, key: &str, wanted: usize) -> Option<Vec<i32>> {
-        self.list(key, wanted, |item| leading_int(item).0.unwrap_or(0) as i32)
+    /// A list of `length` whole numbers; the last one is repeated when there are fewer.
+    pub fn ints(&self, key: &str, length: usize) -> Option<Vec<i32>> {
+        self.list(key, length, |item| leading_int(item).0.unwrap_or(0) as i32)
     }
 
-    /// A list of `wanted` real numbers; the last one is repeated when there are fewer.
-    pub fn floats(&self, key: &str, wanted: usize) -> Option<Vec<f32>> {
-        self.list(key, wanted, |item| leading_f64(item).0 as f32)
+    /// A list of `length` real numbers; the last one is repeated when there are fewer.
+    pub fn floats(&self, key: &str, length: usize) -> Option<Vec<f32>> {
+        self.list(key, length, |item| leading_f64(item).0 as f32)
     }
 
-    /// A list of `wanted` flags; the last one is repeated when there are fewer.
-    pub fn flags(&self, key: &str, wanted: usize) -> Option<Vec<bool>> {
-        self.list(key, wanted, is_yes)
+    /// A list of `length` flags; the last one is repeated when there are fewer.
+    pub fn flags(&self, key: &str, length: usize) -> Option<Vec<bool>> {
+        self.list(key, length, is_yes)
     }
 
-    fn list<T: Clone>(&self, key: &str, wanted: usize, convert: impl Fn(&[u8]) -> T) -> Option<Vec<T>> {
+    fn list<T: Clone>(&self, key: &str, length: usize, convert: impl Fn(&[u8]) -> T) -> Option<Vec<T>> {
         let mut values = Vec::new();
         for item in unquoted(self.raw(key)?)
             .split(|b| *b == b',')
             .filter(|item| !item.is_empty())
         {
             let (count, item) = repeated(item);
-            let room = wanted - values.len();
+            let room = length - values.len();
             values.resize(values.len() + count.min(room as u64) as usize, convert(item));
         }
         let last = values.last()?.clone();
-        values.resize(wanted, last);
+        values.resize(length, last);
         Some(values)
     }
 
@@ -212,7 +212,7 @@ fn unreadable(cause: io::Error) -> Error {
 /// Consumes the terminator if the stream is at one. If only its first bytes match, these are consumed, too,
 /// and appended to `line`.
 fn at_terminator(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    for wanted in TERMINATOR {
+    for byte in TERMINATOR {
         let next = loop {
             match reader.fill_buf() {
                 Ok(buffer) => break buffer.first().copied(),
@@ -220,24 +220,24 @@ fn at_terminator(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bo
                 Err(error) => return Err(error),
             }
         };
-        if next != Some(wanted) {
+        if next != Some(byte) {
             return Ok(false);
         }
         reader.consume(1);
-        line.push(wanted);
+        line.push(byte);
     }
     Ok(true)
 }
 
 /// Splits a line at white space outside double quotes.
 fn tokens(line: &[u8]) -> std::result::Result<Vec<&[u8]>, &'static str> {
-    let mut found = Vec::new();
+    let mut tokens = Vec::new();
     let mut start = None;
     let mut quoted = false;
     for (at, byte) in line.iter().enumerate() {
         if !quoted && is_space(*byte) {
             if let Some(from) = start.take() {
-                found.push(&line[from..at]);
+                tokens.push(&line[from..at]);
             }
             continue;
         }
@@ -247,8 +247,8 @@ fn tokens(line: &[u8]) -> std::result::Result<Vec<&[u8]>, &'static str> {
     if quoted {
         return Err("unterminated string (a double quote is opened and not closed)");
     }
-    found.extend(start.map(|from| &line[from..]));
-    Ok(found)
+    tokens.extend(start.map(|from| &line[from..]));
+    Ok(tokens)
 }
 
 /// Text between the first and the last double quote, or all of it.

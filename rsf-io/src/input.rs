@@ -1,8 +1,8 @@
 //! A dataset that is read: its header, and its elements either as one forward stream or by position.
 
+mod data_file;
 mod flaws;
 mod foreign;
-mod found;
 mod spool;
 
 use std::fs::File;
@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use self::found::{DataFile, data_file};
-use self::found::{near, open_data};
+pub use self::data_file::{DataFile, data_file};
+use self::data_file::{near, open_data};
 use crate::ascii::{Scan, Scanner};
 use crate::data::{Complex, Element, Form, Format, Kind};
 use crate::file_id::{FileId, file_id};
@@ -96,8 +96,8 @@ impl Input {
     ) -> Result<Self> {
         let at = |error: Error| Error::new(format!("{name}: {error}"));
         let mut ids = file_id(reader.get_ref()).into_iter().collect::<Vec<_>>();
-        if let Some(told) = foreign::told(peek(&mut reader).map_err(at)?, path) {
-            return Err(at(Error::new(told)));
+        if let Some(message) = foreign::message(peek(&mut reader).map_err(at)?, path) {
+            return Err(at(Error::new(message)));
         }
         let header = Header::read(&mut reader).map_err(at)?;
         if header.is_empty() && !header.is_inline() {
@@ -117,11 +117,11 @@ impl Input {
                 name.clone()
             }
             Some(data) => {
-                let found = open_data(&data, path, &header).map_err(at)?;
-                let shown = found.shown();
-                ids.extend(file_id(&found.file));
-                flaws.extend(found.doubt.map(|doubt| format!("{name}: {doubt}")));
-                reader = BufReader::with_capacity(PIECE, found.file);
+                let data_file = open_data(&data, path, &header).map_err(at)?;
+                let shown = data_file.shown();
+                ids.extend(file_id(&data_file.file));
+                flaws.extend(data_file.doubt.map(|doubt| format!("{name}: {doubt}")));
+                reader = BufReader::with_capacity(PIECE, data_file.file);
                 shown
             }
         };
@@ -421,12 +421,12 @@ impl Input {
     }
 }
 
-/// Opens a file for reading. A directory is refused, with `wanted` as what was expected.
-pub(crate) fn open_file(path: &Path, name: &str, wanted: &str) -> Result<File> {
+/// Opens a file for reading. A directory is refused, with `expected` as what should be there.
+pub(crate) fn open_file(path: &Path, name: &str, expected: &str) -> Result<File> {
     let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}"), e))?;
     match file.metadata() {
         Ok(meta) if meta.is_dir() => Err(Error::new(format!(
-            "cannot read {name}: it is a directory; {wanted} was expected"
+            "cannot read {name}: it is a directory; {expected} was expected"
         ))),
         _ => Ok(file),
     }

@@ -39,7 +39,7 @@ pub struct Job {
     dry: bool,
     mute: bool,
     /// Whether the warning about the data path was given.
-    path_told: bool,
+    path_reported: bool,
     /// See [`Job::accept_cut_data`].
     cut: Cut,
     /// Whether standard input is a copy that another process has sent, so that no output can overwrite it.
@@ -76,7 +76,7 @@ impl Job {
             files: Files::default(),
             dry,
             mute: is_second(),
-            path_told: false,
+            path_reported: false,
             cut: Cut::Refused,
             handed: false,
             continued: VecDeque::new(),
@@ -126,8 +126,8 @@ impl Job {
     }
 
     fn declared(&self, name: &str) -> Result<&'static Param> {
-        let found = self.program.params.iter().find(|param| param.answers_to(name));
-        found.ok_or_else(|| Error::new(format!("{name}= is used by the program but not declared")))
+        let param = self.program.params.iter().find(|param| param.answers_to(name));
+        param.ok_or_else(|| Error::new(format!("{name}= is used by the program but not declared")))
     }
 
     /// The given value, else the default.
@@ -437,10 +437,10 @@ impl Job {
             return self.new_output(shown, Place::Stream, header, None);
         }
         let kept = !self.continued.is_empty();
-        let header_made = (!kept).then(|| path.clone());
+        let new_header = (!kept).then(|| path.clone());
         let names = self.places.beside(&path);
-        let names = names.inspect_err(|_| header_made.iter().for_each(|path| remove(path)))?;
-        self.new_output(shown, Place::Free(names), header, header_made)
+        let names = names.inspect_err(|_| new_header.iter().for_each(|path| remove(path)))?;
+        self.new_output(shown, Place::Free(names), header, new_header)
     }
 
     fn new_output(
@@ -450,7 +450,7 @@ impl Job {
         first: File,
         header: Option<PathBuf>,
     ) -> Result<Output> {
-        let made = match place {
+        let opened = match place {
             Place::Stream => Ok(None),
             Place::Named(path) => {
                 let shown = format!("data file {} of {name}", path.display());
@@ -458,9 +458,9 @@ impl Job {
             }
             Place::Free(names) => self.files.create_data(&names, &name).map(Some),
         };
-        let made = made.inspect_err(|_| header.iter().for_each(|path| remove(path)))?;
+        let opened = opened.inspect_err(|_| header.iter().for_each(|path| remove(path)))?;
         let mut created: Vec<PathBuf> = header.into_iter().collect();
-        let (layout, second) = match made {
+        let (layout, second) = match opened {
             None => (Layout::Stream, None),
             Some((file, path)) => {
                 created.extend((!self.files.keeps).then(|| path.clone()));
@@ -482,18 +482,18 @@ impl Job {
             dry: self.dry,
             before,
         })?;
-        self.tell_of_the_data_path(&output);
+        self.warn_of_the_data_path(&output);
         Ok(output)
     }
 
     /// Warns once if the data path is used and looks wrong.
-    fn tell_of_the_data_path(&mut self, output: &Output) {
+    fn warn_of_the_data_path(&mut self, output: &Output) {
         let used = output.layout() != &Layout::Stream && self.places.out.is_none();
         if used
-            && !self.path_told
+            && !self.path_reported
             && let Some(remark) = self.places.remark()
         {
-            self.path_told = true;
+            self.path_reported = true;
             self.warn(&remark);
         }
     }

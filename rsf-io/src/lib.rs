@@ -120,7 +120,7 @@ pub fn attempt(
 ) -> anyhow::Result<()> {
     let name = name_of(program, &words);
     report_panics(name.clone());
-    signals::tell_of_signals(&name, second::is_second());
+    signals::end_on_signals(&name, second::is_second());
     let arguments = words.into_iter().skip(1).collect();
     // State that a panic leaves inconsistent is dropped with the program.
     let whole = panic::AssertUnwindSafe(|| whole_run(program, &name, arguments, run));
@@ -134,13 +134,13 @@ pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let code = exit_code(&error);
-    let told = matches!(error.downcast_ref(), Some(Error::Panic | Error::Told(_)));
-    if !told && code != 0 && code != CLOSED_PIPE {
+    let is_reported = matches!(error.downcast_ref(), Some(Error::Panic | Error::Reported(_)));
+    if !is_reported && code != 0 && code != CLOSED_PIPE {
         let text = format!("{error:#}");
         let line: Vec<&str> = text.lines().map(str::trim).collect();
         // There is only one write, so that no other output comes between; nothing can be done if stderr is closed.
-        let told = format!("{name}: {}\n", line.join(" "));
-        let _ = io::stderr().lock().write_all(told.as_bytes());
+        let message = format!("{name}: {}\n", line.join(" "));
+        let _ = io::stderr().lock().write_all(message.as_bytes());
     }
     if let Some(signal) = ended_by(&error) {
         signal.end_process();
@@ -162,7 +162,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     let code = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref()? {
         Error::DryRun => Some(0),
         Error::Closed(_) => Some(CLOSED_PIPE),
-        Error::Told(code) => Some(*code),
+        Error::Reported(code) => Some(*code),
         Error::Interrupted { signal, .. } => Some(signal.exit_code()),
         _ => None,
     };

@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(super::kilobytes(text, "SwapFree:"), None);
         assert!(super::free().is_none_or(|free| free >= 0.0));
         // A gigabyte is 10^9 bytes, not 2^30.
-        let told = [1e9, 12.345e9, 2.5e7].map(super::gigabytes);
-        assert_eq!(told, ["1.00 GB", "12.35 GB", "0.0250 GB"]);
+        let texts = [1e9, 12.345e9, 2.5e7].map(super::gigabytes);
+        assert_eq!(texts, ["1.00 GB", "12.35 GB", "0.0250 GB"]);
     }
 }

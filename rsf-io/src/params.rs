@@ -64,7 +64,7 @@ pub struct Param {
     /// one gives the name to use.
     pub known_as: &'static [&'static str],
     /// How to make such a file, for a user who gives a number instead.
-    pub made_by: Option<&'static str>,
+    pub recipe: Option<&'static str>,
     /// The program cannot run without it.
     pub required: bool,
     /// It is accepted without effect, for scripts written for the older programs.
@@ -74,10 +74,10 @@ pub struct Param {
 impl Param {
     /// Whether the range in words agrees with the bounds that are checked: `>= 1`, `1 or more`, `1 to 9` or `from 1 to
     /// 9`. Ranges in other words are not checked.
-    fn holds_what_it_says(&self, words: &str) -> bool {
+    fn is_described_by(&self, words: &str) -> bool {
         let numbers = |part: &str| part.trim().parse::<f64>().ok();
         let words = words.strip_prefix("from ").unwrap_or(words);
-        let told = if let Some(least) = words.strip_prefix(">= ") {
+        let limits = if let Some(least) = words.strip_prefix(">= ") {
             (numbers(least), None)
         } else if let Some(least) = words.strip_suffix(" or more") {
             (numbers(least), None)
@@ -89,7 +89,7 @@ impl Param {
         } else {
             return true;
         };
-        told == (self.min, self.max) || told.0.is_none()
+        limits == (self.min, self.max) || limits.0.is_none()
     }
 
     const fn new(name: &'static str, kind: ParamKind) -> Self {
@@ -104,7 +104,7 @@ impl Param {
             doc: "",
             aliases: [None; 3],
             known_as: &[],
-            made_by: None,
+            recipe: None,
             required: false,
             ignored: false,
         }
@@ -221,8 +221,8 @@ impl Param {
     }
 
     /// How to make such a file, worded to follow a colon in the message to a user who gives a number instead.
-    pub const fn made_by(mut self, words: &'static str) -> Self {
-        self.made_by = Some(words);
+    pub const fn recipe(mut self, words: &'static str) -> Self {
+        self.recipe = Some(words);
         self
     }
 
@@ -386,7 +386,7 @@ impl Program {
             if param.doc.is_empty() {
                 return Err(format!("{}: {}= has no description", self.name, param.name));
             }
-            if let Some(words) = param.range.filter(|words| !param.holds_what_it_says(words)) {
+            if let Some(words) = param.range.filter(|words| !param.is_described_by(words)) {
                 return Err(format!(
                     "{}: {}= says `{words}` but takes {:?} to {:?}",
                     self.name, param.name, param.min, param.max

@@ -85,7 +85,7 @@ pub fn interrupted() -> Option<Signal> {
 
 /// Makes SIGINT, SIGTERM and SIGHUP end the program `name` with a message, which is left out if `mute` is set or a
 /// launcher started the program. A signal that is ignored at the start (`nohup`) stays ignored.
-pub(crate) fn tell_of_signals(name: &str, mute: bool) {
+pub(crate) fn end_on_signals(name: &str, mute: bool) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // A file that reaches the limit of its size (ulimit -f) is a failed write, not the end of the process.
@@ -130,6 +130,6 @@ fn is_ignored(signal: i32) -> bool {
     // SAFETY: an all-zero action is valid (numbers and null pointers).
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: a null pointer asks without setting; the other one is to a live local.
-    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
-    asked == 0 && action.sa_sigaction == libc::SIG_IGN
+    let status = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+    status == 0 && action.sa_sigaction == libc::SIG_IGN
 }

@@ -40,8 +40,8 @@ fn end(bytes: &[u8]) -> End {
                 return End::Ahead;
             };
             let numbers = elements.saturating_mul(format.esize() as u64);
-            let wanted = (at + TERMINATOR.len()) as u64 + numbers;
-            if format.is_binary() && bytes.len() as u64 >= wanted {
+            let length = (at + TERMINATOR.len()) as u64 + numbers;
+            if format.is_binary() && bytes.len() as u64 >= length {
                 End::Here
             } else {
                 End::Ahead

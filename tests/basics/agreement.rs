@@ -188,10 +188,10 @@ fn numbers_of_other_kinds() {
     );
     assert_eq!(bench.reals("r.rsf"), [-12.0, -11.0, -1.0, 0.0, 1.0, 11.0, 12.0]);
     bench.raw("nan.rsf", "n1=3", "native_float", &[1.0f32, f32::NAN, 3.0]);
-    let said = bench.run("sfattr < nan.rsf");
+    let attributes = bench.run("sfattr < nan.rsf");
     assert!(
-        said.contains("variance =           nan") && said.contains("max =             3 at 3"),
-        "{said}"
+        attributes.contains("variance =           nan") && attributes.contains("max =             3 at 3"),
+        "{attributes}"
     );
 }
 

@@ -71,7 +71,7 @@ impl Bench {
 
     /// Runs a shell line in which every command must succeed, and returns its standard error.
     #[track_caller]
-    pub fn said(&self, line: &str) -> String {
+    pub fn messages(&self, line: &str) -> String {
         let Outcome { code, err, .. } = self.sh(&format!("set -e; {line}"));
         assert_eq!(code, 0, "{line}: {err}");
         err

@@ -16,12 +16,12 @@ fn complex() -> Bench {
 }
 
 #[track_caller]
-fn gives(bench: &Bench, line: &str, wanted: [Complex; 2]) {
+fn gives(bench: &Bench, line: &str, expected: [Complex; 2]) {
     bench.run(&format!("{line} > o.rsf"));
-    let found = bench.complex("o.rsf");
-    let apart = largest_difference(found.as_flattened(), wanted.as_flattened());
-    let size = f64::from(largest(wanted.as_flattened())).max(1.0);
-    assert!(apart < 1e-5 * size, "{line}: {found:?} {wanted:?}");
+    let values = bench.complex("o.rsf");
+    let apart = largest_difference(values.as_flattened(), expected.as_flattened());
+    let size = f64::from(largest(expected.as_flattened())).max(1.0);
+    assert!(apart < 1e-5 * size, "{line}: {values:?} {expected:?}");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn complex_numbers_are_joined_and_changed() {
 #[test]
 fn complex_formulas() {
     let bench = complex();
-    let formula = |text: &str, wanted| gives(&bench, &format!("sfmath < a.rsf output='{text}'"), wanted);
+    let formula = |text: &str, expected| gives(&bench, &format!("sfmath < a.rsf output='{text}'"), expected);
     // cos(x + iy) = cos x cosh y - i sin x sinh y, and similar formulas.
     let cos = |x: f32, y: f32| [x.cos() * y.cosh(), -x.sin() * y.sinh()];
     let sin = |x: f32, y: f32| [x.sin() * y.cosh(), x.cos() * y.sinh()];
@@ -95,7 +95,7 @@ fn attributes_of_complex_numbers_and_of_few() {
     let numbers = [[3.0f32, 4.0], [0.0, 0.0], [-6.0, 8.0]];
     bench.raw("c.rsf", "n1=1 n2=3", "native_complex", &numbers);
     // The absolute values are 5, 0 and 10: their mean is 5, the sum of squares 125, the variance (125 - 75)/2.
-    let wanted = "******************************************* 
+    let expected = "******************************************* 
    rms, mean, norm, var, and std refer to amplitude
 
      rms =       6.45497 
@@ -111,7 +111,7 @@ nonzero samples = 2
   total samples = 3 
 ******************************************* 
 ";
-    assert_eq!(bench.run("sfattr < c.rsf"), wanted);
+    assert_eq!(bench.run("sfattr < c.rsf"), expected);
     bench.raw("one.rsf", "n1=1", "native_float", &[3.0f32]);
     assert_eq!(
         bench.run("sfattr < one.rsf want=var"),
@@ -125,9 +125,9 @@ nonzero samples = 2
     bench.raw("r.rsf", "n1=4", "native_float", &[1.0f32, -2.0, 0.0, -3.0]);
     // Norms: the number of nonzero samples, the sum of absolute values, the root of the sum of squares, and the third
     // root of the sum of third powers: 1 + 8 + 27.
-    for (lval, wanted) in [(0, "3"), (1, "6"), (2, "3.74166"), (3, "3.30193")] {
-        let said = bench.run(&format!("sfattr < r.rsf want=norm lval={lval}"));
-        assert_eq!(said, format!("  {lval}-norm = {wanted:>13} \n"));
+    for (lval, expected) in [(0, "3"), (1, "6"), (2, "3.74166"), (3, "3.30193")] {
+        let attributes = bench.run(&format!("sfattr < r.rsf want=norm lval={lval}"));
+        assert_eq!(attributes, format!("  {lval}-norm = {expected:>13} \n"));
     }
     assert_eq!(
         bench.run("sfattr < r.rsf want=short"),
@@ -155,15 +155,15 @@ fn panels() -> Bench {
 fn gains_of_bytes_are_percentages_of_panels() {
     let bench = panels();
     let gains = |words: &str| {
-        let said = bench.sh(&format!("sfbyte < p.rsf verb=y {words} > o.rsf"));
-        assert_eq!(said.code, 0, "{words}: {}", said.err);
-        let lines = said
+        let run = bench.sh(&format!("sfbyte < p.rsf verb=y {words} > o.rsf"));
+        assert_eq!(run.code, 0, "{words}: {}", run.err);
+        let lines = run
             .err
             .lines()
             .map(|line| line.strip_prefix("sfbyte: ").unwrap_or(line).to_string());
         lines.collect::<Vec<_>>().join("; ")
     };
-    for (words, wanted) in [
+    for (words, expected) in [
         // The clip is the sorted value with number n p/100 + 1/2, counted from 0 and truncated to an integer.
         (
             "gainpanel=each pclip=50",
@@ -220,7 +220,7 @@ fn gains_of_bytes_are_percentages_of_panels() {
             "panel 1: bias=0 clip=4 gpow=0.5",
         ),
     ] {
-        assert_eq!(gains(words), wanted, "{words}");
+        assert_eq!(gains(words), expected, "{words}");
     }
     let long = (0..600).map(|i| if i % 2 == 1 { 9.0f32 } else { 1.0 });
     bench.raw("p.rsf", "n1=600", "native_float", &long.collect::<Vec<_>>());
@@ -236,9 +236,9 @@ fn bytes_of_values_and_their_scale() {
     bench.run("sfbyte < p.rsf gainpanel=all clip=40 bar=bar.rsf minval=0 maxval=40 > o.rsf; sfbyte < p.rsf gainpanel=each clip=4 allpos=y > q.rsf; sfget < bar.rsf minval maxval n1 n2 n3 > said");
     let bytes = |name: &str| bench.open(name).read_all::<u8>().unwrap();
     // Values between two bytes are rounded down, but below the middle they are rounded up.
-    let near = |found: &[u8], wanted: &[f32]| {
-        let apart = largest_difference(found.iter().map(|x| f32::from(*x)), wanted.iter().copied());
-        assert!(apart < 0.75, "{found:?} {wanted:?}");
+    let near = |bytes: &[u8], expected: &[f32]| {
+        let apart = largest_difference(bytes.iter().map(|x| f32::from(*x)), expected.iter().copied());
+        assert!(apart < 0.75, "{bytes:?} {expected:?}");
     };
     // Bytes range from 3 to 255, with 129 in the middle.
     let about = |x: f32| 128.5 + 126.0 * x / 40.0;
@@ -272,8 +272,8 @@ fn bytes_of_values_and_their_scale() {
     // This is the square of one half, above the middle.
     bench.run("sfbyte < s.rsf clip=40 gpow=2 > t.rsf");
     near(&bytes("t.rsf")[3..4], &[128.5 + 126.0 / 4.0]);
-    let said = String::from_utf8(bench.bytes("said")).unwrap();
-    assert_eq!(said, "minval=0\nmaxval=40\nn1=264\nn2=1\nn3=2\n");
+    let text = String::from_utf8(bench.bytes("said")).unwrap();
+    assert_eq!(text, "minval=0\nmaxval=40\nn1=264\nn2=1\nn3=2\n");
     // Each panel of the bar has two reals and then 256 steps from the first to the second.
     for panel in bytes("bar.rsf").chunks_exact(264) {
         let real = |at: usize| f32::from_ne_bytes(panel[at..at + 4].try_into().unwrap());
@@ -289,15 +289,15 @@ fn layers_have_speeds_and_gradients_of_their_own() {
     bench.run("sfmath n1=3 n2=1 d1=100 output=500 > i.rsf; sfunif2 < i.rsf n1=4 d1=250 > a.rsf; sfunif2 < i.rsf n1=4 d1=250 dvdx=0.5,0 x0=50,0 dvdz=0,2 z0=0,500 > b.rsf");
     let column = [1500.0, 1500.0, 2000.0, 2000.0];
     assert_eq!(bench.reals("a.rsf"), [column; 3].concat());
-    let wanted: Vec<f32> = [-25.0, 25.0, 75.0]
+    let expected: Vec<f32> = [-25.0, 25.0, 75.0]
         .iter()
         .flat_map(|more| [1500.0 + more, 1500.0 + more, 2000.0, 2500.0])
         .collect();
-    assert_eq!(bench.reals("b.rsf"), wanted);
+    assert_eq!(bench.reals("b.rsf"), expected);
 }
 
 #[test]
-fn noise_has_the_variance_that_is_asked_for() {
+fn noise_has_the_requested_variance() {
     let bench = Bench::new();
     bench.run("sfspike n1=20000 > s.rsf");
     // A uniform distribution of variance 3 lies within 3 of its mean; a normal one has 0.3 % of its values beyond 3
@@ -313,8 +313,8 @@ fn noise_has_the_variance_that_is_asked_for() {
         bench.run(&format!(
             "sfnoise < s.rsf seed=7 rep=y {words} > n.rsf; sfnoise < s.rsf seed=7 {words} > m.rsf"
         ));
-        let found = bench.reals("n.rsf");
-        let away: Vec<f64> = found.iter().map(|x| f64::from(*x) - mean).collect();
+        let noise = bench.reals("n.rsf");
+        let away: Vec<f64> = noise.iter().map(|x| f64::from(*x) - mean).collect();
         let sum: f64 = away.iter().sum();
         let squares: f64 = away.iter().map(|x| x * x).sum();
         let reach = largest(&away);
@@ -325,7 +325,7 @@ fn noise_has_the_variance_that_is_asked_for() {
         // For 20000 numbers the standard deviation of the mean is 0.7 % and that of the variance 1 %.
         assert!((sum / 2e4).abs() < 0.03 * f64::sqrt(variance), "{words}");
         assert!((squares / 2e4 / variance - 1.0).abs() < 0.05, "{words}");
-        let more: Vec<f32> = found.iter().map(|x| 1.0 + x).collect();
+        let more: Vec<f32> = noise.iter().map(|x| 1.0 + x).collect();
         assert!(
             largest_difference(bench.reals("m.rsf"), &more) < 1e-6 * reach + 1e-6,
             "{words}"
@@ -366,10 +366,10 @@ fn spectra_without_a_history_have_usual_names() {
     bench.run("sfspike n1=4 n2=2 k1=2 k2=1 > s.rsf; sfcosft < s.rsf > c.rsf; cmp c.rsf@ s.rsf@");
     // With one sign=, the sum of x cos with the two ends counted once: 2 cos(pi k/3) for a spike at sample 1 of 0 to 3.
     bench.run("sfcosft < s.rsf sign1=1 > c.rsf");
-    let wanted: Vec<f32> = (0..4)
+    let expected: Vec<f32> = (0..4)
         .map(|k| 2.0 * (std::f32::consts::PI / 3.0 * k as f32).cos())
         .collect();
-    assert!(largest_difference(&bench.reals("c.rsf")[..4], &wanted) < 1e-5);
+    assert!(largest_difference(&bench.reals("c.rsf")[..4], &expected) < 1e-5);
 }
 
 /// A wave along the second of three axes has a single wavenumber in every column, and the amplitude of that column.
@@ -389,30 +389,30 @@ fn every_column_of_many_is_transformed() {
         bench.run("sffft3 axis=2 pad=1 < a.rsf > k.rsf");
         // Two periods in four metres are a wavenumber of 0.5/m, on an axis that begins at -1/m with steps of 0.25/m.
         let rows = (0..groups).flat_map(|group| (0..samples).map(move |row| (group, row)));
-        let wanted = rows.flat_map(|(group, row)| {
+        let expected = rows.flat_map(|(group, row)| {
             let there = if row == 6 { samples as f32 } else { 0.0 };
             (0..columns).map(move |column| [there * size(column, group), 0.0])
         });
-        let wanted: Vec<Complex> = wanted.collect();
-        let found = bench.complex("k.rsf");
-        let apart = largest_difference(found.as_flattened(), wanted.as_flattened());
-        let top = f64::from(largest(wanted.as_flattened()));
+        let expected: Vec<Complex> = expected.collect();
+        let transformed = bench.complex("k.rsf");
+        let apart = largest_difference(transformed.as_flattened(), expected.as_flattened());
+        let top = f64::from(largest(expected.as_flattened()));
         assert!(apart < 1e-6 * top, "{groups}: {apart}");
     }
 }
 
 #[test]
-fn a_turned_axis_runs_as_it_is_told() {
+fn a_turned_axis_runs_as_requested() {
     let bench = Bench::new();
     bench.run("sfmath n1=3 o1=1 d1=2 n2=2 o2=-1 output='x1+10*x2' > a.rsf");
-    for (opt, wanted) in [
+    for (opt, expected) in [
         ("y", [(5.0, -2.0), (0.0, -1.0)]),
         ("n", [(-5.0, 2.0), (-0.0, 1.0)]),
         ("i", [(1.0, 2.0), (-1.0, 1.0)]),
     ] {
         bench.run(&format!("sfreverse < a.rsf which=3 opt={opt} > b.rsf"));
         let axes = bench.axes("b.rsf", 2);
-        assert_eq!([0, 1].map(|i| (axes[i].o, axes[i].d)), wanted, "{opt}");
+        assert_eq!([0, 1].map(|i| (axes[i].o, axes[i].d)), expected, "{opt}");
         assert_eq!(bench.reals("b.rsf"), [5.0, 3.0, 1.0, -5.0, -7.0, -9.0], "{opt}");
     }
 }

@@ -33,8 +33,11 @@ fn whole_numbers_are_refused_where_reals_are_needed() {
     let bench = Bench::new();
     bench.raw("i.rsf", "n1=8 n2=2", "native_int", &(0..16).collect::<Vec<i32>>());
     for line in REALS {
-        let told = bench.refused(&format!("{line} < i.rsf > o.rsf"));
-        assert!(told.contains("(sfdd type=float converts)"), "{line}: {told}");
+        let message = bench.refused(&format!("{line} < i.rsf > o.rsf"));
+        assert!(
+            message.contains("(sfdd type=float converts)"),
+            "{line}: {message}"
+        );
     }
 }
 
@@ -42,13 +45,13 @@ fn whole_numbers_are_refused_where_reals_are_needed() {
 fn datasets_beyond_the_list_of_places() {
     let bench = Bench::new();
     bench.run("sfspike n1=1 mag=1 > a.rsf; sfspike n1=1 mag=2 > b.rsf; sfspike n1=1 mag=3 > c.rsf");
-    let said = bench.sh("sfcat axis=1 order=2,1 a.rsf b.rsf c.rsf > o.rsf");
-    assert_eq!(said.code, 0);
+    let run = bench.sh("sfcat axis=1 order=2,1 a.rsf b.rsf c.rsf > o.rsf");
+    assert_eq!(run.code, 0);
     assert!(
-        said.err
+        run.err
             .contains("order= holds 2 positions for 3 datasets: the remaining datasets take the last one"),
         "{}",
-        said.err
+        run.err
     );
     // The third dataset takes position 1, too, and follows the second.
     assert_eq!(bench.reals("o.rsf"), [2.0, 3.0, 1.0]);
@@ -95,8 +98,8 @@ fn steps_and_frequencies_that_are_none() {
         ),
         ("sfcosft < b.rsf sign3=1", "sign3="),
     ] {
-        let told = bench.refused(&format!("{line} > o.rsf"));
-        assert!(told.contains(word), "{line}: {told}");
+        let message = bench.refused(&format!("{line} > o.rsf"));
+        assert!(message.contains(word), "{line}: {message}");
     }
     // The Nyquist frequency itself is allowed, and does not cut anything.
     bench.run("sfbandpass < b.rsf fhi=0.5 > o.rsf; sfricker1 < none.rsf > p.rsf");
@@ -111,7 +114,7 @@ fn bins_of_headers_have_limits() {
     let words = "head=h.rsf segy=n key1=a key2=b xkey=0 ykey=1";
     bench.run(&format!("sfintbin < d.rsf {words} map=m.rsf mask=k.rsf > o.rsf"));
     let traces = ramp(6);
-    let wanted = [
+    let expected = [
         &traces[..2],
         &[0.0; 2],
         &traces[2..4],
@@ -120,7 +123,7 @@ fn bins_of_headers_have_limits() {
         &[0.0; 2],
     ]
     .concat();
-    assert_eq!(bench.reals("o.rsf"), wanted);
+    assert_eq!(bench.reals("o.rsf"), expected);
     let axes = bench.axes("o.rsf", 3);
     assert_eq!(
         [1, 2].map(|i| (axes[i].n, axes[i].o, axes[i].d)),
@@ -137,30 +140,30 @@ fn bins_of_headers_have_limits() {
     assert_eq!(bench.reals("o.rsf"), [&[0.0; 2], &traces[2..4]].concat());
     // Of two traces in a bin the later one is taken, with a warning; if three traces are in three bins, there is
     // no warning.
-    for (keys, told) in [("xkey=1 ykey=1", true), ("xkey=0 ykey=1", false)] {
-        let said = bench.said(&format!(
+    for (keys, warns) in [("xkey=1 ykey=1", true), ("xkey=0 ykey=1", false)] {
+        let text = bench.messages(&format!(
             "sfintbin < d.rsf head=h.rsf segy=n key1=a key2=b {keys} > o.rsf"
         ));
         let words = "1 of 3 traces are left out, because a later trace lies in the same bin: choose xk= and yk= so that each trace has its own pair of values (now xk=b and yk=b)";
-        assert_eq!(said.contains(words), told, "{said}");
+        assert_eq!(text.contains(words), warns, "{text}");
     }
     // If values are far apart, most bins are empty; the warning gives the step between them.
     bench.raw("far.rsf", "n1=2 n2=3", "native_int", &[100i32, 5, 350, 5, 225, 6]);
-    let said =
-        bench.said("sfintbin < d.rsf head=far.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
-    let wanted = "499 of 502 bins are empty, because a bin is one unit of its key wide: xk=offset has 3 of the 251 numbers from 100 to 350, all 125 or a multiple of it apart (sfheadermath output=offset/125 key=offset makes them neighbours), yk=shot has 2 of the 2 numbers from 5 to 6;";
-    assert!(said.contains(wanted), "{said}");
+    let text = bench
+        .messages("sfintbin < d.rsf head=far.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
+    let expected = "499 of 502 bins are empty, because a bin is one unit of its key wide: xk=offset has 3 of the 251 numbers from 100 to 350, all 125 or a multiple of it apart (sfheadermath output=offset/125 key=offset makes them neighbours), yk=shot has 2 of the 2 numbers from 5 to 6;";
+    assert!(text.contains(expected), "{text}");
     // Bins that no trace can fill are zeros: no other key would help.
     bench.raw("ends.rsf", "n1=2 n2=3", "native_int", &[1i32, 1, 2, 2, 3, 3]);
-    let said =
-        bench.said("sfintbin < d.rsf head=ends.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
-    let wanted = "6 of 9 bins are empty and hold zeros, because not every value of one key occurs with every value of the other: xk=offset has 3 of the 3 numbers from 1 to 3, yk=shot has 3 of the 3 numbers from 1 to 3; sfstack does not count such traces";
-    assert!(said.contains(wanted), "{said}");
+    let text = bench
+        .messages("sfintbin < d.rsf head=ends.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
+    let expected = "6 of 9 bins are empty and hold zeros, because not every value of one key occurs with every value of the other: xk=offset has 3 of the 3 numbers from 1 to 3, yk=shot has 3 of the 3 numbers from 1 to 3; sfstack does not count such traces";
+    assert!(text.contains(expected), "{text}");
     bench.run("sfheadermath < far.rsf segy=n key1=offset key2=shot output=offset/125 key=offset > near.rsf");
-    let said =
-        bench.said("sfintbin < d.rsf head=near.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
+    let text = bench
+        .messages("sfintbin < d.rsf head=near.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
     assert_eq!(
-        (said.as_str(), &bench.lengths("o.rsf", 3)[1..]),
+        (text.as_str(), &bench.lengths("o.rsf", 3)[1..]),
         ("", &[3, 2][..])
     );
     for (line, word) in [
@@ -174,11 +177,11 @@ fn bins_of_headers_have_limits() {
         ),
         ("sfintbin < d.rsf ymin=7".to_string(), "ymin=7 is above ymax=6"),
     ] {
-        let told = bench.refused(&format!("{line} {words} > o.rsf"));
-        assert!(told.contains(word), "{line}: {told}");
+        let message = bench.refused(&format!("{line} {words} > o.rsf"));
+        assert!(message.contains(word), "{line}: {message}");
     }
-    let told = bench.refused("sfintbin < d.rsf head=h.rsf segy=n key1=a key2=b xkey=2 ykey=1 > o.rsf");
-    assert!(told.contains("xk= or xkey= does not name a key"), "{told}");
+    let message = bench.refused("sfintbin < d.rsf head=h.rsf segy=n key1=a key2=b xkey=2 ykey=1 > o.rsf");
+    assert!(message.contains("xk= or xkey= does not name a key"), "{message}");
 }
 
 /// Offsets at which nothing is moved: h0= is given as the half-offset of the data, and doubled if the data have whole
@@ -192,17 +195,17 @@ fn moveout_from_an_offset_of_reference() {
     ));
     bench.run("sfnmo < cmp.rsf velocity=v.rsf half=n h0=0.3 > a.rsf; sfput < cmp.rsf d2=0.05 | sfnmo velocity=v.rsf h0=0.15 > b.rsf");
     for name in ["a.rsf", "b.rsf"] {
-        let found = bench.reals(name);
+        let gather = bench.reals(name);
         for trace in 4..11 {
             let top = (0..501)
-                .max_by(|a, b| found[501 * trace + a].total_cmp(&found[501 * trace + b]))
+                .max_by(|a, b| gather[501 * trace + a].total_cmp(&gather[501 * trace + b]))
                 .unwrap();
             assert_eq!(top, 200, "{name} {trace}: 0.8 s");
         }
         // At the reference offset, nothing is changed.
         let there = &bench.reals("cmp.rsf")[3 * 501..4 * 501];
         assert!(
-            largest_difference(&found[3 * 501..4 * 501], there) < 1e-5,
+            largest_difference(&gather[3 * 501..4 * 501], there) < 1e-5,
             "{name}"
         );
     }
@@ -229,12 +232,12 @@ fn smoothing_keeps_small_numbers_beside_large_ones() {
     let bench = Bench::new();
     bench
         .run("sfmath n1=64 output='1+16777216*(1-sign(x1-0.5))/2' > a.rsf; sfsmooth < a.rsf rect1=4 > b.rsf");
-    let found = bench.reals("b.rsf");
-    assert_eq!(found[8..], [1.0; 56]);
+    let smooth = bench.reals("b.rsf");
+    assert_eq!(smooth[8..], [1.0; 56]);
 }
 
 #[test]
-fn data_are_found_beside_their_header() {
+fn data_lie_beside_their_header() {
     let bench = Bench::new();
     bench.run("mkdir sub; cd sub; sfspike n1=3 mag=4 > a.rsf; cd ..; sfin sub/a.rsf info=n > said; sfspike n1=3 mag=5 > b.rsf; sfrm sub/a.rsf");
     assert_eq!(bench.bytes("said"), b"./a.rsf@ \n");
@@ -264,9 +267,9 @@ fn programs_by_their_names_and_words() {
         list.contains("    sfbasics window     Cut a window out of a dataset.\n"),
         "{list}"
     );
-    let said = bench.sh("./sfbasics nothing");
-    assert_ne!(said.code, 0);
-    assert!(said.err.contains("nothing"), "{}", said.err);
+    let run = bench.sh("./sfbasics nothing");
+    assert_ne!(run.code, 0);
+    assert!(run.err.contains("nothing"), "{}", run.err);
 }
 
 /// A plane of the middle axes is larger than the part of a pipe that is held in memory at a time.
@@ -287,11 +290,11 @@ fn a_large_pipe_is_turned_in_parts() {
 fn samples_far_apart_are_taken_one_by_one() {
     let bench = Bench::new();
     bench.run("sfmath n1=70000 n2=9 output='x1+100000*x2' > a.rsf; sfwindow < a.rsf j2=4 > b.rsf; cat a.rsf | sfwindow j2=4 f1=69998 > c.rsf");
-    let found = bench.reals("b.rsf");
-    assert_eq!(found.len(), 210_000);
+    let values = bench.reals("b.rsf");
+    assert_eq!(values.len(), 210_000);
     for (trace, place) in [(0, 0.0), (1, 400_000.0), (2, 800_000.0)] {
-        assert_eq!(found[70_000 * trace], place);
-        assert_eq!(found[70_000 * trace + 69_999], place + 69_999.0);
+        assert_eq!(values[70_000 * trace], place);
+        assert_eq!(values[70_000 * trace + 69_999], place + 69_999.0);
     }
     assert_eq!(
         bench.reals("c.rsf"),
@@ -309,7 +312,7 @@ fn the_table_of_header_attributes() {
         &[1i32, 0, 2_000_000_001, 0],
     );
     let rule = |c: &str| format!("{} \n", c.repeat(79));
-    let wanted = [
+    let expected = [
         "2 headers, 2 traces\n".to_string(),
         rule("*"),
         "     key     \t            min     \t              max    \t          mean\n".into(),
@@ -317,7 +320,7 @@ fn the_table_of_header_attributes() {
         "a           0              1 @ 0\t    2000000001 @ 1\t         1e+09\n".into(),
         rule("*"),
     ];
-    assert_eq!(bench.run("sfheaderattr < h.rsf segy=n"), wanted.concat());
+    assert_eq!(bench.run("sfheaderattr < h.rsf segy=n"), expected.concat());
 }
 
 #[test]
@@ -355,14 +358,14 @@ fn one_number_is_enough() {
 }
 
 #[test]
-fn padded_axes_are_told() {
+fn padded_axes_are_reported() {
     let bench = Bench::new();
     bench.run("sfmath n1=4 n2=3 type=complex output=1 > c.rsf");
-    let said = bench.sh("sffft3 axis=1 pad=3 < c.rsf > o.rsf").err;
-    assert_eq!(said, "sffft3: axis 1 is padded from 4 to 12 samples\n");
+    let text = bench.sh("sffft3 axis=1 pad=3 < c.rsf > o.rsf").err;
+    assert_eq!(text, "sffft3: axis 1 is padded from 4 to 12 samples\n");
     assert_eq!(bench.lengths("o.rsf", 2), [12, 3]);
-    let said = bench.sh("sffft3 axis=2 pad=1 < c.rsf > o.rsf").err;
-    assert_eq!(said, "");
+    let text = bench.sh("sffft3 axis=2 pad=1 < c.rsf > o.rsf").err;
+    assert_eq!(text, "");
 }
 
 #[test]
@@ -384,17 +387,20 @@ fn masks_of_scans_and_picks_of_silence() {
     assert_eq!(picks.len(), 10);
     assert!(picks.iter().all(|x| (x - 3.0).abs() < 1e-3), "{picks:?}");
     bench.run("sfspike n1=10 > one.rsf");
-    let told = bench.refused("sfvscan < one.rsf v0=1 dv=0 nv=10 > o.rsf");
-    assert!(told.contains("dv=0: all 10 velocities would be equal"), "{told}");
-    let told = bench.refused("sfvscan < one.rsf v0=1 dv=1 > o.rsf");
+    let message = bench.refused("sfvscan < one.rsf v0=1 dv=0 nv=10 > o.rsf");
     assert!(
-        told.contains("nv= is missing: v0=, dv= and nv= set the velocities that are scanned"),
-        "{told}"
+        message.contains("dv=0: all 10 velocities would be equal"),
+        "{message}"
     );
-    let told = bench.refused("sfput < d.rsf d3=0.01 CDPtype=0 | sfmutter v0=1 half=n > o.rsf");
+    let message = bench.refused("sfvscan < one.rsf v0=1 dv=1 > o.rsf");
     assert!(
-        told.contains("CDPtype=0: the number of sets of offsets must be 1 to 1048576 (d2=0.1, d3=0.01)"),
-        "{told}"
+        message.contains("nv= is missing: v0=, dv= and nv= set the velocities that are scanned"),
+        "{message}"
+    );
+    let message = bench.refused("sfput < d.rsf d3=0.01 CDPtype=0 | sfmutter v0=1 half=n > o.rsf");
+    assert!(
+        message.contains("CDPtype=0: the number of sets of offsets must be 1 to 1048576 (d2=0.1, d3=0.01)"),
+        "{message}"
     );
 }
 
@@ -403,10 +409,10 @@ fn masks_of_scans_and_picks_of_silence() {
 fn many_copies_of_few_numbers() {
     let bench = Bench::new();
     bench.run("sfmath n1=2 output='x1+1' | sfspray axis=1 n=700001 > a.rsf");
-    let found = bench.reals("a.rsf");
+    let values = bench.reals("a.rsf");
     assert_eq!(bench.lengths("a.rsf", 2), [700_001, 2]);
-    assert!(found[..700_001].iter().all(|x| *x == 1.0));
-    assert!(found[700_001..].iter().all(|x| *x == 2.0));
+    assert!(values[..700_001].iter().all(|x| *x == 1.0));
+    assert!(values[700_001..].iter().all(|x| *x == 2.0));
 }
 
 #[test]
@@ -416,13 +422,13 @@ fn noise_of_neighbours_is_not_alike() {
         bench.run(&format!(
             "sfspike n1=20000 | sfnoise seed=11 rep=y type={kind} > n.rsf"
         ));
-        let found = bench.reals("n.rsf");
+        let noise = bench.reals("n.rsf");
         let dot = |lag: usize| -> f64 {
-            let pairs = found.iter().zip(&found[lag..]);
+            let pairs = noise.iter().zip(&noise[lag..]);
             pairs.map(|(a, b)| f64::from(a * b)).sum()
         };
         // For 20000 numbers the correlation has a standard deviation of 0.7 %; for the 10000 disjoint pairs it is 1 %.
-        let pairs: f64 = found
+        let pairs: f64 = noise
             .chunks_exact(2)
             .map(|pair| f64::from(pair[0] * pair[1]))
             .sum();
@@ -448,11 +454,11 @@ fn the_command_line_comes_before_a_pattern() {
             let axis = &bench.axes("o.rsf", 1)[0];
             assert_eq!((axis.n, axis.o, axis.d), (n, o, d), "{program} {words}");
             // Both interpolations are exact on a straight line.
-            for (k, found) in bench.reals("o.rsf").into_iter().enumerate() {
-                let wanted = 2.0 * (o + k as f32 * d) + 1.0;
+            for (k, value) in bench.reals("o.rsf").into_iter().enumerate() {
+                let expected = 2.0 * (o + k as f32 * d) + 1.0;
                 assert!(
-                    (found - wanted).abs() < 1e-5,
-                    "{program} {words}: {found} {wanted}"
+                    (value - expected).abs() < 1e-5,
+                    "{program} {words}: {value} {expected}"
                 );
             }
         }

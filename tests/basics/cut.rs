@@ -16,7 +16,7 @@ fn cut_to(bytes: usize) -> Bench {
 fn whole_records_are_read_with_a_warning() {
     // The file holds three and a half records of 48 bytes.
     let bench = cut_to(3 * 48 + 24);
-    let wanted = ramp(36);
+    let expected = ramp(36);
     for program in [
         "sfwindow",
         "sfput o3=7",
@@ -37,22 +37,23 @@ fn whole_records_are_read_with_a_warning() {
             run.err
         );
         assert_eq!(bench.lengths("out.rsf", 3), [4, 3, 3], "{program}");
-        assert_eq!(bench.reals("out.rsf"), wanted, "{program}");
+        assert_eq!(bench.reals("out.rsf"), expected, "{program}");
     }
-    let said = bench.refused("sfwindow n3=4 < cut.rsf > out.rsf");
-    assert!(said.contains('3'), "{said}");
+    let message = bench.refused("sfwindow n3=4 < cut.rsf > out.rsf");
+    assert!(message.contains('3'), "{message}");
     // A parameter that takes a dataset accepts such files just as standard input does.
     bench.run("sfcat whole.rsf cut.rsf axis=3 > out.rsf");
     assert_eq!(bench.lengths("out.rsf", 3), [4, 3, 8]);
     bench.run("sfcp cut.rsf out.rsf");
-    assert_eq!(bench.reals("out.rsf"), wanted);
+    assert_eq!(bench.reals("out.rsf"), expected);
     assert!(bench.run("sfattr want=samples < cut.rsf").contains("= 36"));
-    let told = bench.sh("sfin cut.rsf");
-    assert_eq!(told.code, 0, "{}", told.err);
+    let listing = bench.sh("sfin cut.rsf");
+    assert_eq!(listing.code, 0, "{}", listing.err);
     assert!(
-        told.err.contains("70% of the 240") && told.err.contains("3 of the 5 records along axis 3 are whole"),
+        listing.err.contains("70% of the 240")
+            && listing.err.contains("3 of the 5 records along axis 3 are whole"),
         "{}",
-        told.err
+        listing.err
     );
     bench.run("sfgrey < cut.rsf > picture.svg");
 }
@@ -63,9 +64,9 @@ fn less_than_a_record_is_cut_at_the_axis_before() {
     bench.run("sfwindow squeeze=n < cut.rsf > out.rsf");
     assert_eq!(bench.lengths("out.rsf", 3), [4, 2, 1]);
     assert_eq!(bench.reals("out.rsf"), ramp(8));
-    let said = cut_to(3).refused("sfwindow < cut.rsf > out.rsf");
+    let message = cut_to(3).refused("sfwindow < cut.rsf > out.rsf");
     assert!(
-        said.contains("need 240: the file is cut short or the header is wrong"),
-        "{said}"
+        message.contains("need 240: the file is cut short or the header is wrong"),
+        "{message}"
     );
 }

@@ -322,10 +322,10 @@ fn a_ricker_wavelet_is_the_known_one() {
     let pairs = bench.reals("w.rsf").into_iter().zip(bench.reals("v.rsf"));
     assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
     // freq= is not in Hz.
-    let told = bench.sh("sfspike n1=400 d1=0.002 k1=1 nostdin=y | sfricker1 freq=20 > e.rsf");
-    let wanted =
+    let run = bench.sh("sfspike n1=400 d1=0.002 k1=1 nostdin=y | sfricker1 freq=20 > e.rsf");
+    let warning =
         "freq= is a fraction of the Nyquist frequency, at most 1; for a frequency in Hz give frequency=20";
-    assert!(told.err.contains(wanted), "{}", told.err);
+    assert!(run.err.contains(warning), "{}", run.err);
     bench.run("sfspike n1=400 d1=0.002 k1=1 nostdin=y | sfricker1 frequency=20 > e.rsf");
     let values = bench.reals("e.rsf");
     assert!((values[1] - values[399]).abs() < 1e-6 * values[0]);
@@ -337,13 +337,13 @@ fn axes_keep_their_digits() {
     let bench = Bench::new();
     bench
         .run("sfmath n1=6 o1=4726277 d1=12.5 n2=5 d2=0.123456789 n3=4 o3=1000000 d3=0.004 output=x1 > a.rsf");
-    let said = |name: &str, keys: &str| {
+    let keys_of = |name: &str, keys: &str| {
         let text = bench.run(&format!("sfget < {name} {keys} parform=n"));
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     // The command line is read in single precision: 0.12345679.
     assert_eq!(
-        said("a.rsf", "o1 d1 d2 o3 d3"),
+        keys_of("a.rsf", "o1 d1 d2 o3 d3"),
         "4726277 12.5 0.12345679 1e+06 0.004"
     );
     bench.run("sfput < a.rsf d2=0.123456789 o2=465277.04 > b.rsf");
@@ -358,7 +358,7 @@ fn axes_keep_their_digits() {
         ("sfstack axis=3", "o1 d2", "4726277 0.123456789"),
     ] {
         bench.run(&format!("{line} < b.rsf > c.rsf"));
-        assert_eq!(said("c.rsf", keys), expected, "{line}");
+        assert_eq!(keys_of("c.rsf", keys), expected, "{line}");
     }
     // Products are written without the rounding noise of single precision.
     bench.run("sfmath n1=900 d1=0.004 output=1 > t.rsf");
@@ -366,7 +366,7 @@ fn axes_keep_their_digits() {
         bench.run(&format!("sfwindow < t.rsf f1={first} j1=3 > c.rsf"));
         let o = format!("{:.3}", f64::from(first) * 0.004);
         let o = o.trim_end_matches('0').trim_end_matches('.');
-        assert_eq!(said("c.rsf", "o1 d1"), format!("{o} 0.012"));
+        assert_eq!(keys_of("c.rsf", "o1 d1"), format!("{o} 0.012"));
     }
     assert!(bench.run("sfin b.rsf").contains("o1=4726277"));
 }

@@ -14,8 +14,8 @@ fn copies_moves_and_removals_take_the_data_along() {
     assert!(bench.path("b.rsf@").exists());
     assert_eq!(bench.reals("d.rsf"), ramp(12));
     assert_eq!(bench.axes("d.rsf", 2), bench.axes("a.rsf", 2));
-    let said = bench.sh("sfrm -v b.rsf d.rsf a.rsf").err;
-    assert_eq!(said.lines().count(), 3, "{said}");
+    let text = bench.sh("sfrm -v b.rsf d.rsf a.rsf").err;
+    assert_eq!(text.lines().count(), 3, "{text}");
     for name in ["a.rsf", "b.rsf", "b.rsf@", "d.rsf", "d.rsf@"] {
         assert!(!bench.path(name).exists(), "{name}");
     }
@@ -40,32 +40,35 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
         assert_eq!(bench.reals(kept), [7.0; 4]);
     }
     // Warnings about a dataset refer to its own data file.
-    let told = bench.sh("sfin one/c.rsf");
-    assert!(told.code == 0 && told.err.is_empty(), "{}", told.err);
+    let run = bench.sh("sfin one/c.rsf");
+    assert!(run.code == 0 && run.err.is_empty(), "{}", run.err);
     // There are two files of the same length, and it is unknown which one belongs to the dataset, so neither is
     // removed.
     bench.run(
         "for f in one .; do cat one/c.rsf@ > n; rm $f/c.rsf@ && mv n $f/c.rsf@; cp one/c.rsf@ keep; done",
     );
     bench.run("mv keep one/c.rsf@; cp one/c.rsf n; mv n one/c.rsf");
-    let said = bench.refused("sfrm one/c.rsf");
+    let message = bench.refused("sfrm one/c.rsf");
     assert!(
-        said.contains("nothing is removed") && said.contains("one/c.rsf@"),
-        "{said}"
+        message.contains("nothing is removed") && message.contains("one/c.rsf@"),
+        "{message}"
     );
     assert!(bench.path("one/c.rsf@").exists() && bench.path("c.rsf@").exists());
     // If one of the two was cut short, the length of the other is not a sufficient reason to remove it.
     bench.run("printf 1234 > one/c.rsf@");
-    let said = bench.refused("sfrm one/c.rsf");
-    assert!(said.contains("only its length suggests that ./c.rsf@"), "{said}");
+    let message = bench.refused("sfrm one/c.rsf");
+    assert!(
+        message.contains("only its length suggests that ./c.rsf@"),
+        "{message}"
+    );
     assert!(bench.path("c.rsf@").exists());
     // Removing a second header of the same data leaves the data, which belong to the first.
     bench.run("sed s/n1=4/n1=2/ a.rsf > half.rsf");
-    let said = bench.sh("sfrm half.rsf");
+    let run = bench.sh("sfrm half.rsf");
     assert!(
-        said.code == 0 && said.err.contains("a.rsf@ is not removed: it holds the data of"),
+        run.code == 0 && run.err.contains("a.rsf@ is not removed: it holds the data of"),
         "{}",
-        said.err
+        run.err
     );
     assert_eq!(bench.reals("a.rsf"), [7.0; 4]);
 }
@@ -95,10 +98,10 @@ fn datasets_that_were_moved_or_copied_whole_are_removed_whole() {
     assert!(bench.path("run/a.rsf@").exists() && bench.path("run/b.rsf@").exists());
     // Data that are not a regular file stay, and a dangling link is removed.
     bench.run("cd run; rm a.rsf@; mkfifo a.rsf@; rm b.rsf@; ln -s nowhere b.rsf@");
-    let said = bench.sh("cd run; sfrm a.rsf b.rsf").err;
+    let text = bench.sh("cd run; sfrm a.rsf b.rsf").err;
     assert!(
-        said.contains("a.rsf@ is not removed: it is not a regular file"),
-        "{said}"
+        text.contains("a.rsf@ is not removed: it is not a regular file"),
+        "{text}"
     );
     assert!(!bench.path("run/b.rsf").exists() && bench.path("run/b.rsf@").symlink_metadata().is_err());
 }

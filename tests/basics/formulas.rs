@@ -196,21 +196,21 @@ fn scaled_groups_and_integers() {
 #[test]
 fn results_that_are_not_finite_are_counted() {
     let bench = Bench::new();
-    let told = bench.said("sfmath n1=4 n2=2 o2=-1 output='x1/(x2+1)' > a.rsf");
+    let text = bench.messages("sfmath n1=4 n2=2 o2=-1 output='x1/(x2+1)' > a.rsf");
     let words = "warning: 4 of 8 results are not finite (3 infinite, 1 NaN), the first where x1=0, x2=-1 (sfwindow f1=0 f2=0 shows it)";
-    assert!(told.contains(words) && told.lines().count() == 1, "{told}");
+    assert!(text.contains(words) && text.lines().count() == 1, "{text}");
     assert!(bench.reals("a.rsf")[0].is_nan());
     assert_eq!(bench.reals("a.rsf")[1], f32::INFINITY);
     // This also holds after the first piece of the data, and for complex numbers.
-    let told = bench.said("sfmath n1=3000001 output='sqrt(3000000-x1)+1/(2999999-x1)' > b.rsf");
-    assert!(told.contains("1 of 3000001 results are not finite (1 infinite, 0 NaN), the first where x1=2999999 (sfwindow f1=2999999"), "{told}");
-    let told = bench.said("sfmath n1=3 type=complex output='I/x1' > c.rsf");
-    assert!(told.contains("1 of 3 results are not finite"), "{told}");
+    let text = bench.messages("sfmath n1=3000001 output='sqrt(3000000-x1)+1/(2999999-x1)' > b.rsf");
+    assert!(text.contains("1 of 3000001 results are not finite (1 infinite, 0 NaN), the first where x1=2999999 (sfwindow f1=2999999"), "{text}");
+    let text = bench.messages("sfmath n1=3 type=complex output='I/x1' > c.rsf");
+    assert!(text.contains("1 of 3 results are not finite"), "{text}");
     for line in [
         "sfmath n1=4 output='1/(x1+1)' > d.rsf",
         "sfmath n1=4 output='log(x1)' 2> /dev/null > d.rsf",
     ] {
-        assert_eq!(bench.said(line), "", "{line}");
+        assert_eq!(bench.messages(line), "", "{line}");
     }
 }
 
@@ -227,9 +227,9 @@ fn pi_is_a_number_of_its_own() {
 
 /// Powers that are not finite cause a warning, as in sfmath.
 #[test]
-fn factors_that_are_not_finite_are_told() {
+fn factors_that_are_not_finite_are_warned_of() {
     let bench = Bench::new();
-    for (line, told) in [
+    for (line, expected) in [
         (
             "sfmath n1=4 n2=3 o2=-10 d2=5 output=1 | sfpow pow2=0.5",
             "pow2=0.5: 1 of 3 factors on axis 2 are not finite, the first for sample 0, counted from 0 (-5 to the power of 0.5 is NaN)",
@@ -241,10 +241,10 @@ fn factors_that_are_not_finite_are_told() {
         ("sfspike n1=5 o1=-2 d1=1 | sfpow pow1=2", ""),
         ("sfspike n1=5 o1=0 d1=1 | sftpow tpow=-0.5", ""),
     ] {
-        let said = bench.said(&format!("{line} > o.rsf"));
+        let text = bench.messages(&format!("{line} > o.rsf"));
         assert!(
-            said.contains(told) && said.is_empty() == told.is_empty(),
-            "{line}: {said}"
+            text.contains(expected) && text.is_empty() == expected.is_empty(),
+            "{line}: {text}"
         );
     }
 }

@@ -42,8 +42,8 @@ fn hyperbolas_become_flat_and_flat_lines_hyperbolas() {
     ));
     let there = gather(|t, x| bell_at((t * t + x * x / 4.0).sqrt() - (0.64 + x * x / 4.0).sqrt()));
     let back = gather(|t, x| bell_at((t * t - x * x / 4.0).max(0.0).sqrt() - 0.8));
-    for (name, wanted) in [("a.rsf", &there), ("b.rsf", &there), ("c.rsf", &back)] {
-        let error = largest_difference(doubles(&bench, name), wanted);
+    for (name, expected) in [("a.rsf", &there), ("b.rsf", &there), ("c.rsf", &back)] {
+        let error = largest_difference(doubles(&bench, name), expected);
         // The error is that of a cubic spline with 5 samples per 20 ms, as for sfnmo.
         assert!(error < 3e-4, "{name}: {error}");
     }
@@ -66,11 +66,11 @@ fn hyperbolas_become_flat_and_flat_lines_hyperbolas() {
 fn stretched_samples_are_muted_and_tapered() {
     let bench = Bench::new();
     bench.run("sfmath n1=101 d1=0.01 n2=2 d2=1 output=1 > ones.rsf; sfnmostretch < ones.rsf v0=2 half=n maxstr=0.5 mute=3 > a.rsf");
-    let found = bench.reals("a.rsf");
-    assert_eq!(found[..101], [1.0; 101], "nothing is stretched at offset 0");
+    let values = bench.reals("a.rsf");
+    assert_eq!(values[..101], [1.0; 101], "nothing is stretched at offset 0");
     // As for sfnmo: the step to sample 30 and later ones advance by half a sample or more, earlier ones by less; the
     // first sample has no step before it.
-    let line = &found[101..];
+    let line = &values[101..];
     let taper: Vec<f32> = (1..4)
         .map(|i| (std::f32::consts::FRAC_PI_8 * i as f32).sin().powi(2))
         .collect();
@@ -93,17 +93,17 @@ fn traces_are_shifted_by_times_of_their_own() {
          sfspike n1=50 k1=21 d1=0.004 n2=2 > spike.rsf"
     ));
     for (name, sign) in [("a.rsf", 1.0), ("b.rsf", -1.0)] {
-        let wanted = gather(|t, x| bell_at(t + sign * 0.0131 * (10.0 * x - 5.0) - 1.0));
-        let error = largest_difference(doubles(&bench, name), &wanted);
+        let expected = gather(|t, x| bell_at(t + sign * 0.0131 * (10.0 * x - 5.0) - 1.0));
+        let error = largest_difference(doubles(&bench, name), &expected);
         assert!(error < 3e-4, "{name}: {error}");
     }
     // For shifts by whole samples, a spike moves without change, and samples from beyond the trace are 0.
     bench.run("sfmath n1=2 output='0.02-0.1*x1' > t.rsf; sfdatstretch < spike.rsf datum=t.rsf > c.rsf");
-    let found = bench.reals("c.rsf");
-    let wanted: Vec<f32> = (0..100)
+    let values = bench.reals("c.rsf");
+    let expected: Vec<f32> = (0..100)
         .map(|i| f32::from(u8::from(i == 15 || i == 90)))
         .collect();
-    let error = largest_difference(&found, &wanted);
+    let error = largest_difference(&values, &expected);
     // Times in single precision have an error of 2e-6 of a sample.
     assert!(error < 1e-5, "{error}");
     for (line, words) in [
@@ -269,13 +269,13 @@ fn picks_follow_a_ridge() {
         "label=Velocity\nunit=km/s\nd2=0.2\n"
     );
     let ridge = |i: usize| 2.0 + 0.005 * (i % 201) as f32 + if i < 201 { 0.0 } else { 0.2 };
-    let found = bench.reals("a.rsf");
-    assert_eq!((found[0], found[201]), (2.0, 2.0));
+    let values = bench.reals("a.rsf");
+    assert_eq!((values[0], values[201]), (2.0, 2.0));
     let part = |name: &str| -> Vec<f32> {
         let values = bench.reals(name);
         [&values[20..190], &values[221..391]].concat()
     };
-    let wanted: Vec<f32> = (20..190).chain(221..391).map(ridge).collect();
+    let expected: Vec<f32> = (20..190).chain(221..391).map(ridge).collect();
     // Parabolas through the costs find a ridge between samples that are 0.05 apart.
     for (name, allowed) in [
         ("a.rsf", 0.025),
@@ -283,7 +283,7 @@ fn picks_follow_a_ridge() {
         ("c.rsf", 0.01),
         ("d.rsf", 0.025),
     ] {
-        let error = largest_difference(part(name), &wanted);
+        let error = largest_difference(part(name), &expected);
         assert!(error < allowed, "{name}: {error}");
     }
     // Without smoothing radii, nothing is smoothed.
@@ -378,18 +378,18 @@ fn gathers_whose_third_axis_counts() {
         let peaks = doubles(&bench, "s.rsf");
         let peak = |trace: &[f64]| trace.iter().copied().max_by(f64::total_cmp);
         let least = peaks.chunks(251).filter_map(peak).min_by(f64::total_cmp);
-        let said = String::from_utf8(bench.bytes("said")).unwrap();
-        (least.unwrap_or_default(), said)
+        let text = String::from_utf8(bench.bytes("said")).unwrap();
+        (least.unwrap_or_default(), text)
     };
-    let (least, said) = stack("");
+    let (least, text) = stack("");
     assert!(least < 0.97, "{least}");
     assert!(
-        said.contains("CDPtype=25 is assumed from d2=50 and d3=1 (d2/d3/2, for half=n): the offsets of each gather of axis 3 are shifted by 2 from those of the previous gather and repeat after 25 gathers; use CDPtype=1 if"),
-        "{said}"
+        text.contains("CDPtype=25 is assumed from d2=50 and d3=1 (d2/d3/2, for half=n): the offsets of each gather of axis 3 are shifted by 2 from those of the previous gather and repeat after 25 gathers; use CDPtype=1 if"),
+        "{text}"
     );
-    let (least, said) = stack("CDPtype=1");
+    let (least, text) = stack("CDPtype=1");
     assert!(least > 0.998, "{least}");
-    assert_eq!(said, "");
+    assert_eq!(text, "");
     // The parameter has the same name in the header and in the other programs.
     bench.run("sfput < cmp.rsf CDPtype=1 > told.rsf");
     for program in [
@@ -401,8 +401,8 @@ fn gathers_whose_third_axis_counts() {
         assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"), "{program}");
         assert!(bench.reals("a.rsf") != bench.reals("c.rsf"), "{program}");
     }
-    let told = bench.refused("sfnmo < cmp.rsf velocity=v.rsf CDPtype=0 > o.rsf");
-    assert!(told.contains("CDPtype= got `0`"), "{told}");
+    let message = bench.refused("sfnmo < cmp.rsf velocity=v.rsf CDPtype=0 > o.rsf");
+    assert!(message.contains("CDPtype= got `0`"), "{message}");
 }
 
 /// The label of an axis that is removed is not left in the header.
@@ -415,7 +415,7 @@ fn axes_that_are_gone_leave_no_name() {
 }
 
 #[test]
-fn offsets_in_another_unit_than_velocities_are_told() {
+fn offsets_in_another_unit_than_velocities_are_warned_of() {
     let bench = Bench::new();
     hyperbola(&bench);
     bench.run("sfmath n1=501 d1=0.004 output=2 > v.rsf");
@@ -429,11 +429,11 @@ fn offsets_in_another_unit_than_velocities_are_told() {
             "check that the velocities (v0=, dv=, nv=) and the offsets are in consistent units",
         ),
     ] {
-        let said = bench.said(line);
-        assert!(said.contains(words) && said.contains("unit"), "{line}: {said}");
-        assert_eq!(bench.said(&line.replace("d2=100", "d2=0.1")), "");
+        let text = bench.messages(line);
+        assert!(text.contains(words) && text.contains("unit"), "{line}: {text}");
+        assert_eq!(bench.messages(&line.replace("d2=100", "d2=0.1")), "");
     }
-    let said = bench.said("sfbandpass < cmp.rsf > a.rsf");
-    assert!(said.contains("nothing is filtered"), "{said}");
+    let text = bench.messages("sfbandpass < cmp.rsf > a.rsf");
+    assert!(text.contains("nothing is filtered"), "{text}");
     assert_eq!(bench.reals("a.rsf"), bench.reals("cmp.rsf"));
 }

@@ -3,24 +3,24 @@
 use crate::bench::{Bench, ramp};
 
 #[test]
-fn another_sampling_of_the_joined_axis_is_told() {
+fn another_sampling_of_the_joined_axis_is_warned_of() {
     let bench = Bench::new();
     bench.run("sfmath n1=5 d1=0.1 output=x1 > a.rsf; sfmath n1=5 d1=0.2 o1=0.5 output=x1 > b.rsf");
     for program in ["sfcat", "sfmerge", "sfrcat"] {
-        let said = bench.said(&format!("{program} axis=1 a.rsf b.rsf > c.rsf"));
+        let text = bench.messages(&format!("{program} axis=1 a.rsf b.rsf > c.rsf"));
         assert!(
-            said.contains("d1=0.1 in a.rsf and d1=0.2 in b.rsf: the joined axis has the first sampling"),
-            "{said}"
+            text.contains("d1=0.1 in a.rsf and d1=0.2 in b.rsf: the joined axis has the first sampling"),
+            "{text}"
         );
         assert_eq!(
-            bench.said(&format!("{program} axis=1 a.rsf b.rsf d=0.1 > c.rsf")),
+            bench.messages(&format!("{program} axis=1 a.rsf b.rsf d=0.1 > c.rsf")),
             ""
         );
     }
     // A single sample has no sampling interval, and equal intervals cause no warning.
     bench.run("sfwindow < b.rsf n1=1 > one.rsf; sfmath n1=5 d1=0.1 o1=0.5 output=x1 > next.rsf");
     assert_eq!(
-        bench.said("sfcat axis=1 a.rsf one.rsf > c.rsf; sfcat axis=1 a.rsf next.rsf > c.rsf"),
+        bench.messages("sfcat axis=1 a.rsf one.rsf > c.rsf; sfcat axis=1 a.rsf next.rsf > c.rsf"),
         ""
     );
 }
@@ -52,13 +52,13 @@ fn names_of_stations_are_joined_as_their_traces_are() {
     assert_eq!(names(&bench, "v.rsf"), "XX.G,XX.H");
     assert_eq!(names(&bench, "j.rsf"), "XX.F,XX.H");
     assert_eq!(names(&bench, "t.rsf"), "XX.A,XX.B,XX.C,XX.D");
-    assert_eq!(bench.said("sfcat axis=1 u.rsf v.rsf > w.rsf"), "");
+    assert_eq!(bench.messages("sfcat axis=1 u.rsf v.rsf > w.rsf"), "");
     assert_eq!(names(&bench, "w.rsf"), "XX.A,XX.B,XX.G,XX.H");
-    assert_eq!(bench.said("sfcat axis=1 u.rsf v.rsf order=1,0 > w.rsf"), "");
+    assert_eq!(bench.messages("sfcat axis=1 u.rsf v.rsf order=1,0 > w.rsf"), "");
     assert_eq!(names(&bench, "w.rsf"), "XX.G,XX.H,XX.A,XX.B");
     // Along another axis names stay where all agree.
     assert_eq!(
-        bench.said("sfcat axis=3 a.rsf a.rsf > w.rsf; sfcat axis=3 a.rsf none.rsf > w2.rsf"),
+        bench.messages("sfcat axis=3 a.rsf a.rsf > w.rsf; sfcat axis=3 a.rsf none.rsf > w2.rsf"),
         ""
     );
     assert_eq!(names(&bench, "w.rsf"), "XX.A,XX.B,XX.C,XX.D");
@@ -81,10 +81,10 @@ fn names_of_stations_are_joined_as_their_traces_are() {
             "the datasets have receivers with different names",
         ),
     ] {
-        let said = bench.said(&format!("{line} > w.rsf"));
+        let text = bench.messages(&format!("{line} > w.rsf"));
         assert!(
-            said.contains(&format!("stations= is left out of the header: {why}")),
-            "{line}: {said}"
+            text.contains(&format!("stations= is left out of the header: {why}")),
+            "{line}: {text}"
         );
         assert_eq!(names(&bench, "w.rsf"), "", "{line}");
     }

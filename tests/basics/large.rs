@@ -109,28 +109,28 @@ fn streams_do_not_grow() {
         "sfattr",
     ] {
         // There is only one thread, because each reserves address space for its stack and heap.
-        let said = bench.sh(&format!(
+        let run = bench.sh(&format!(
             "export RAYON_NUM_THREADS=1; {big} | (ulimit -v 120000; {line}) > /dev/null"
         ));
-        assert_eq!(said.code, 0, "{line}: {}", said.err);
+        assert_eq!(run.code, 0, "{line}: {}", run.err);
     }
 }
 
 /// What is read as a whole from a pipe, and does not fit into memory, is told with its whole size.
 #[test]
-fn what_does_not_fit_into_memory_is_told_with_its_size() {
+fn what_does_not_fit_into_memory_is_refused_with_its_size() {
     let bench = Bench::new();
-    let told = bench.refused(
+    let message = bench.refused(
         "export RAYON_NUM_THREADS=1; sfspike n1=100000000 nostdin=y | (ulimit -v 150000; sfunif2 n1=2 d1=1) > d.rsf",
     );
     let words = "standard input: no memory for 100000000 elements of 4 bytes";
-    assert!(told.contains(words), "{told}");
+    assert!(message.contains(words), "{message}");
 }
 
 /// A long line is made piece by piece: if it cannot be written, the error comes before all of it is made, and there are
 /// no gaps between pieces.
 #[test]
-fn long_lines_of_spikes_are_made_in_pieces() {
+fn long_lines_of_spikes_are_computed_in_pieces() {
     let bench = Bench::new();
     let full = bench.sh("ulimit -v 5500000; sfspike n1=1000000000 > /dev/full");
     assert!(

@@ -13,6 +13,7 @@ mod gathers;
 mod joined;
 mod large;
 mod madagascar;
+mod messages;
 mod operators;
 mod pen;
 mod pictures;
@@ -28,7 +29,6 @@ mod shapes;
 mod signals;
 mod slips;
 mod surveys;
-mod told;
 mod words;
 
 #[path = "../support/desk.rs"]

@@ -22,12 +22,12 @@ fn apart(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// The numbers that sfdottest prints: both products and their relative difference.
-fn told(bench: &Bench, line: &str) -> [f64; 3] {
+fn products(bench: &Bench, line: &str) -> [f64; 3] {
     let run = bench.sh(line);
     assert_eq!(run.code, 0, "{run:?}");
     let number = |words: &str| -> f64 {
-        let found = run.err.lines().find_map(|line| line.split_once(words));
-        let (_, number) = found.unwrap_or_else(|| panic!("{words}: {run:?}"));
+        let parts = run.err.lines().find_map(|line| line.split_once(words));
+        let (_, number) = parts.unwrap_or_else(|| panic!("{words}: {run:?}"));
         number.trim().parse().unwrap()
     };
     [
@@ -41,15 +41,15 @@ fn told(bench: &Bench, line: &str) -> [f64; 3] {
 fn products_of_an_operator_and_its_adjoint_are_equal() {
     let bench = bench();
     let line = "sfdottest sfcausint mod=m.rsf dat=d.rsf seed=7";
-    let [one, other, apart] = told(&bench, line);
+    let [one, other, apart] = products(&bench, line);
     // Forty running sums of numbers from 0 to 1, multiplied by such numbers: about 40 * 41 / 2 / 4.
     assert!(
         (100.0..320.0).contains(&one) && (one - other).abs() < 1e-4,
         "{one} {other}"
     );
     assert!(apart < 1e-6);
-    assert_eq!(told(&bench, line), [one, other, apart]);
-    assert!(told(&bench, "sfdottest sfcausint mod=m.rsf dat=d.rsf seed=8")[0] != one);
+    assert_eq!(products(&bench, line), [one, other, apart]);
+    assert!(products(&bench, "sfdottest sfcausint mod=m.rsf dat=d.rsf seed=8")[0] != one);
     bench.run("sfdottest sfcausint mod=m.rsf dat=d.rsf tol=1e-5");
     // One operator has its own parameters, and the data of another are longer than its models.
     bench.run("sfpad < m.rsf end1=10 > longer.rsf");
@@ -67,16 +67,16 @@ fn products_of_an_operator_and_its_adjoint_are_equal() {
 
 /// Programs other than the everyday ones are asked for their parameters with --sfdoc.
 #[test]
-fn programs_of_the_suite_are_asked_for_their_adjoint() {
+fn programs_of_the_suite_document_their_adjoint() {
     let bench = bench();
-    let said = |name: &str, parameter: &str| {
+    let documents = |name: &str, parameter: &str| {
         let text = format!("[ $1 = --sfdoc ] && echo '{{\"params\": [{{\"name\": \"{parameter}\"}}]}}'");
         bench.put(name, format!("#!/bin/sh\n{text} || exec sfcausint $1\n"));
     };
-    said("sfmodel-gpu", "nt");
-    said("sfadjoint-gpu", "adj");
+    documents("sfmodel-gpu", "nt");
+    documents("sfadjoint-gpu", "adj");
     bench.run("chmod +x sfmodel-gpu sfadjoint-gpu");
-    let [_, _, apart] = told(&bench, "PATH=.:$PATH sfdottest sfadjoint-gpu mod=m.rsf dat=d.rsf");
+    let [_, _, apart] = products(&bench, "PATH=.:$PATH sfdottest sfadjoint-gpu mod=m.rsf dat=d.rsf");
     assert!(apart < 1e-5, "{apart}");
     let refused = bench.refused("PATH=.:$PATH sfdottest sfmodel-gpu mod=m.rsf dat=d.rsf");
     assert!(refused.contains("sfmodel-gpu has no parameter adj="), "{refused}");
@@ -96,7 +96,7 @@ fn what_is_no_adjoint_fails() {
             && run.err.contains("gives the same random numbers again"),
         "{run:?}"
     );
-    let [_, _, apart] = told(&bench, "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1");
+    let [_, _, apart] = products(&bench, "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1");
     assert!(apart > 1e-3);
     // Three digits of the difference are printed.
     let tol = |share: f64| {
@@ -141,8 +141,8 @@ fn what_is_no_adjoint_fails() {
         ("sfconjgrad sfcausint mod=m.rsf niter=-1 < d.rsf", "niter="),
     ] {
         let run = bench.sh(line);
-        let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.contains(words), "{line}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && last.contains(words), "{line}: {run:?}");
     }
     let run = bench.sh("sfdottest ./broken mod=m.rsf dat=d.rsf");
     assert_eq!(run.code, 1);
@@ -178,17 +178,17 @@ fn conjugate_gradients_find_the_model() {
     let reversed: Vec<f64> = data.iter().rev().copied().collect();
     let gradient: Vec<f64> = sums(&reversed).into_iter().rev().collect();
     let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
-    let said = run.err.lines().find_map(|line| line.split_once("grad="));
-    let said: f64 = said.expect("the gradient").1.trim().parse().expect("a number");
+    let slope = run.err.lines().find_map(|line| line.split_once("grad="));
+    let slope: f64 = slope.expect("the gradient").1.trim().parse().expect("a number");
     // Six digits are printed.
     assert!(
-        (said / square(&gradient) - 1.0).abs() < 5e-6,
-        "{said}: {}",
+        (slope / square(&gradient) - 1.0).abs() < 5e-6,
+        "{slope}: {}",
         square(&gradient)
     );
     let step = square(&gradient) / square(&sums(&gradient));
-    let wanted: Vec<f32> = gradient.iter().map(|g| (step * g) as f32).collect();
-    assert!(apart(&bench.reals("one.rsf"), &wanted) < 1e-6);
+    let expected: Vec<f32> = gradient.iter().map(|g| (step * g) as f32).collect();
+    assert!(apart(&bench.reals("one.rsf"), &expected) < 1e-6);
 }
 
 #[test]
@@ -211,10 +211,14 @@ fn weights_masks_and_first_models_do_what_they_say() {
         bench.run(&format!(
             "sfconjgrad sfcausint mod=m.rsf niter=120 {words} < d.rsf > found.rsf"
         ));
-        let found = bench.reals("found.rsf");
-        assert!(apart(&found, &model) < 2e-3, "{words}: {}", apart(&found, &model));
+        let estimate = bench.reals("found.rsf");
+        assert!(
+            apart(&estimate, &model) < 2e-3,
+            "{words}: {}",
+            apart(&estimate, &model)
+        );
         if words.contains("known") {
-            assert!((0..N).step_by(2).all(|k| found[k] == model[k]));
+            assert!((0..N).step_by(2).all(|k| estimate[k] == model[k]));
         }
     }
     // The known samples stay zero without a first model.
@@ -268,7 +272,7 @@ fn time_dispersion_is_an_operator() {
 
 /// If sizes disagree, there is a single message with both sizes, and none about pipes.
 #[test]
-fn sizes_that_disagree_are_told_as_sizes() {
+fn sizes_that_disagree_are_named_as_sizes() {
     let bench = bench();
     bench.put("long", "#!/bin/sh\nexec sfpad end1=1000000\n");
     bench.put("deaf", "#!/bin/sh\nexec sfspike n1=40 < /dev/null\n");
@@ -325,10 +329,10 @@ fn words_of_madagascars_drivers() {
         );
         assert_eq!(bench.reals("found.rsf"), bench.reals("m.rsf"), "{words}");
     }
-    let said = bench.refused("sfconjgrad sfcausint mod=m.rsf mod0=m.rsf x0=m.rsf < d.rsf");
-    assert!(said.contains("two names of one parameter"), "{said}");
-    let said = bench.refused("sfconjgrad sfcausint < d.rsf");
-    assert!(said.contains("neither mod= nor mod0= is given"), "{said}");
+    let message = bench.refused("sfconjgrad sfcausint mod=m.rsf mod0=m.rsf x0=m.rsf < d.rsf");
+    assert!(message.contains("two names of one parameter"), "{message}");
+    let message = bench.refused("sfconjgrad sfcausint < d.rsf");
+    assert!(message.contains("neither mod= nor mod0= is given"), "{message}");
 }
 
 /// The programs accept these parameters and conventions of Madagascar's programs.
@@ -358,8 +362,8 @@ fn small_words_of_madagascars_programs() {
     // Bytes from 0 to 255, rounded.
     bench.run("sfmath n1=9 d1=0.5 output='x1' | sfbyte allpos=y symcp=y clip=4.5 gainpanel=1 > b8.rsf");
     let bytes = bench.open("b8.rsf").read_all::<u8>().unwrap();
-    let wanted = [0, 28, 57, 85, 114, 142, 171, 199, 227];
-    assert_eq!(bytes, wanted);
+    let expected = [0, 28, 57, 85, 114, 142, 171, 199, 227];
+    assert_eq!(bytes, expected);
     bench.run("sfmath n1=3 output='100*x1-1' | sfdd type=int > i.rsf");
     let text = bench.run("sfdisfil format='%x ' number=n < i.rsf");
     assert_eq!(text.trim(), "ffffffff 63 c7");
@@ -368,10 +372,10 @@ fn small_words_of_madagascars_programs() {
 #[test]
 fn cosines_are_lines_of_their_transform() {
     let bench = Bench::new();
-    let same = |found: &str, wanted: &[f32]| {
-        let error = largest_difference(bench.reals(found), wanted);
+    let same = |file: &str, expected: &[f32]| {
+        let error = largest_difference(bench.reals(file), expected);
         // These are sums of up to 16 in single precision.
-        assert!(error < 1.6e-5, "{found}: {error}");
+        assert!(error < 1.6e-5, "{file}: {error}");
     };
     // There are 16 = n1-1 intervals, because half the period of the mirrored line is the length of the axis.
     bench.run("sfmath n1=17 n2=5 d2=2 output='cos(3.14159265358979*x1*3/16)' | sfput d1=0.004 o1=0.5 label1=Time unit1=s > a.rsf");
@@ -430,13 +434,13 @@ fn a_warning_of_an_operator_is_shown_once() {
         "#!/bin/sh\necho 'loud: warning: it is late' >&2\necho 'loud: begins' >&2\nprintf 'no end' >&2\nexec sfcausint \"$@\"\n",
     );
     bench.run("chmod +x loud");
-    let told = bench.said("sfconjgrad ./loud mod=m.rsf niter=3 < d.rsf > found.rsf");
-    let count = |words: &str| told.matches(words).count();
+    let messages = bench.messages("sfconjgrad ./loud mod=m.rsf niter=3 < d.rsf > found.rsf");
+    let count = |words: &str| messages.matches(words).count();
     assert_eq!(
         [count("it is late"), count("loud: begins"), count("no end")],
         [1, 6, 6],
-        "{told}"
+        "{messages}"
     );
-    let told = bench.said("sfdottest ./loud mod=m.rsf dat=d.rsf seed=1");
-    assert_eq!(told.matches("it is late").count(), 1, "{told}");
+    let messages = bench.messages("sfdottest ./loud mod=m.rsf dat=d.rsf seed=1");
+    assert_eq!(messages.matches("it is late").count(), 1, "{messages}");
 }

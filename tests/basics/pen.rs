@@ -16,7 +16,7 @@ fn without_screen() -> (Bench, &'static str) {
 fn without_a_screen_the_picture_is_kept() {
     let (bench, bare) = without_screen();
     bench.run("sfgrey < in.rsf > wanted.png; sfgrey < in.rsf format=svg > wanted.svg");
-    for (words, file, wanted) in [
+    for (words, file, expected) in [
         ("sfgrey | sfpen", "tmp/picture-0.png", "wanted.png"),
         ("sfgrey | sfpen", "tmp/picture-1.png", "wanted.png"),
         ("sfgrey format=svg | sfpen", "tmp/picture-0.svg", "wanted.svg"),
@@ -31,7 +31,7 @@ fn without_a_screen_the_picture_is_kept() {
             "{words}: {}",
             run.err
         );
-        assert!(bench.bytes(file) == bench.bytes(wanted), "{words}");
+        assert!(bench.bytes(file) == bench.bytes(expected), "{words}");
     }
 }
 
@@ -54,20 +54,23 @@ fn viewers_are_called_with_the_file() {
         assert!(bench.bytes("shown.png") == bench.bytes("wanted.png"));
         std::fs::remove_file(bench.path("shown.png")).unwrap();
     }
-    let said = bench.refused(&format!("{bare} sfpen viewer=failing < wanted.png"));
-    assert!(said.contains("viewer=failing failed (exit status: 3)"), "{said}");
-    let said = bench.refused(&format!("{bare} sfpen viewer=nowhere < wanted.png"));
-    assert!(said.contains("viewer=nowhere cannot be started"), "{said}");
+    let message = bench.refused(&format!("{bare} sfpen viewer=failing < wanted.png"));
+    assert!(
+        message.contains("viewer=failing failed (exit status: 3)"),
+        "{message}"
+    );
+    let message = bench.refused(&format!("{bare} sfpen viewer=nowhere < wanted.png"));
+    assert!(message.contains("viewer=nowhere cannot be started"), "{message}");
 }
 
 #[test]
-fn what_is_no_picture_is_told() {
+fn what_is_no_picture_is_refused() {
     let (bench, _) = without_screen();
-    let said = bench.refused("sfpen < in.rsf");
+    let message = bench.refused("sfpen < in.rsf");
     assert!(
-        said.contains("standard input is not a picture (PNG, SVG, PDF or GIF); sfgrey"),
-        "{said}"
+        message.contains("standard input is not a picture (PNG, SVG, PDF or GIF); sfgrey"),
+        "{message}"
     );
-    let said = bench.refused("sfpen none.png");
-    assert!(said.contains("cannot read none.png"), "{said}");
+    let message = bench.refused("sfpen none.png");
+    assert!(message.contains("cannot read none.png"), "{message}");
 }

@@ -160,7 +160,7 @@ const SPIKES: &[Case] = &[
 ];
 
 #[test]
-fn wrong_input_is_told_in_one_sentence() {
+fn wrong_input_is_refused_in_one_sentence() {
     let bench = Bench::new();
     bench.dataset("a.rsf", &[4, 3], &ramp(12));
     bench.dataset("b.rsf", &[4, 2], &ramp(8));
@@ -202,11 +202,11 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     bench.dataset("a.rsf", &[4], &ramp(4));
     bench.raw("o.rsf", "n1=4 o1=12 d1=0.25", "native_float", &ramp(4));
     let warned = |line: &str, expected: &str| {
-        let said = bench.sh(&format!("{line} > out.rsf < /dev/null"));
+        let run = bench.sh(&format!("{line} > out.rsf < /dev/null"));
         assert!(
-            said.code == 0 && said.err.contains("warning:") && said.err.contains(expected),
+            run.code == 0 && run.err.contains("warning:") && run.err.contains(expected),
             "{line}: {}",
-            said.err
+            run.err
         );
     };
     warned("sfadd a.rsf o.rsf", "o1=10 in a.rsf and o1=12 in o.rsf");
@@ -219,12 +219,8 @@ fn warnings_name_what_differs_and_what_is_unknown() {
         "order= holds 3 positions for 2",
     );
     let piped = |line: &str, expected: &str| {
-        let said = bench.sh(&format!("{line} < a.rsf > out.rsf"));
-        assert!(
-            said.code == 0 && said.err.contains(expected),
-            "{line}: {}",
-            said.err
-        );
+        let run = bench.sh(&format!("{line} < a.rsf > out.rsf"));
+        assert!(run.code == 0 && run.err.contains(expected), "{line}: {}", run.err);
     };
     piped("sfpad n1=9 end1=3", "n1= has no effect with end1=3");
     piped("sfwindow nn1=2", "nn1= is not a parameter of this program");
@@ -243,23 +239,23 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     piped("sfsmooth rect=3", "did you mean rect1=");
     piped("sfmutter v0=1e9 tp=0", "no sample was muted: check v0=");
     piped("sfmutter slope0=1e9 t0=1e9 tp=0", "every sample was muted");
-    for (d2, told) in [(50.0, true), (0.05, false)] {
-        let said = bench.said(&format!(
+    for (d2, warns) in [(50.0, true), (0.05, false)] {
+        let text = bench.messages(&format!(
             "sfspike n1=99 n2=5 d2={d2} nostdin=y | sfmutter half=n v0=2 > out.rsf"
         ));
         let words = "every sample beyond offset 0 was muted: check v0=";
-        assert_eq!(said.contains(words), told, "{d2}: {said}");
+        assert_eq!(text.contains(words), warns, "{d2}: {text}");
     }
     for program in ["sfmutter v0=1", "sfvscan v0=1 dv=1 nv=2"] {
         let own = format!("sfspike n1=9 n2=3 d2=1 nostdin=y label2=LABEL | {program} > out.rsf");
-        let said = |label: &str| bench.sh(&own.replace("LABEL", label)).err;
+        let messages = |label: &str| bench.sh(&own.replace("LABEL", label)).err;
         let counts = "axis 2 is `r`, which counts traces, but its coordinates are taken as offsets (the first two are 0 and 1)";
         assert!(
-            said("r unit2=").contains(counts),
+            messages("r unit2=").contains(counts),
             "{program}: {}",
-            said("r unit2=")
+            messages("r unit2=")
         );
-        assert!(!said("Offset").contains("counts traces"), "{program}");
+        assert!(!messages("Offset").contains("counts traces"), "{program}");
     }
     warned("sfspike n1=9 n10=2", "unknown parameter n10=");
     warned("sfspike n1=9 word", "`word` is ignored");
@@ -268,7 +264,7 @@ fn warnings_name_what_differs_and_what_is_unknown() {
 }
 
 #[test]
-fn odd_files_are_told_by_sfin() {
+fn sfin_describes_odd_files() {
     let bench = Bench::new();
     bench.put(
         "short.rsf",
@@ -280,11 +276,11 @@ fn odd_files_are_told_by_sfin() {
         "n1=4 data_format=native_float esize=4 in=./zero.rsf@\n",
     );
     bench.put("zero.rsf@", [0; 16]);
-    let said = bench.sh("sfin short.rsf");
+    let run = bench.sh("sfin short.rsf");
     assert!(
-        said.code == 0 && said.err.contains("30 bytes, 75% of the 40"),
+        run.code == 0 && run.err.contains("30 bytes, 75% of the 40"),
         "{}",
-        said.err
+        run.err
     );
     // Sizes are checked for numbers of every size.
     for (format, size) in [
@@ -297,17 +293,17 @@ fn odd_files_are_told_by_sfin() {
         let header = format!("n1=10 n2=2 data_format={format} esize={size} in=./sized.rsf@\n");
         bench.put("sized.rsf", &header);
         bench.put("sized.rsf@", vec![1u8; 20 * size]);
-        let said = bench.sh("sfin sized.rsf");
+        let run = bench.sh("sfin sized.rsf");
         assert!(
-            said.code == 0 && !said.err.contains("that the header says"),
+            run.code == 0 && !run.err.contains("that the header says"),
             "{format}: {}",
-            said.err
+            run.err
         );
         for (there, percent) in [(15, 75), (25, 125)] {
             bench.put("sized.rsf@", vec![1u8; there * size]);
-            let told = format!("{} bytes, {percent}% of the {}", there * size, 20 * size);
-            let said = bench.sh("sfin sized.rsf");
-            assert!(said.err.contains(&told), "{format}: {}", said.err);
+            let expected = format!("{} bytes, {percent}% of the {}", there * size, 20 * size);
+            let run = bench.sh("sfin sized.rsf");
+            assert!(run.err.contains(&expected), "{format}: {}", run.err);
         }
     }
     assert!(
@@ -331,8 +327,8 @@ fn an_empty_file_on_standard_input_is_not_nothing() {
     let bench = Bench::new();
     bench.put("killed.rsf", "");
     bench.run("sfspike n1=5 mag=3 > quake.rsf");
-    let told = bench.refused("sfadd scale=1,-1 < killed.rsf quake.rsf > out.rsf");
-    assert!(told.contains("standard input is an empty file"), "{told}");
+    let message = bench.refused("sfadd scale=1,-1 < killed.rsf quake.rsf > out.rsf");
+    assert!(message.contains("standard input is an empty file"), "{message}");
     // If the shell itself emptied the file, the message says so.
     bench.run("sfspike n1=5 nostdin=y > own.rsf");
     for line in [
@@ -342,10 +338,10 @@ fn an_empty_file_on_standard_input_is_not_nothing() {
         "sfscale dscale=2",
     ] {
         bench.run("sfspike n1=5 nostdin=y > own.rsf");
-        let told = bench.refused(&format!("{line} < own.rsf > own.rsf"));
+        let message = bench.refused(&format!("{line} < own.rsf > own.rsf"));
         assert!(
-            told.contains("it is standard output, too, and the shell emptied it"),
-            "{line}: {told}"
+            message.contains("it is standard output, too, and the shell emptied it"),
+            "{line}: {message}"
         );
     }
     bench.run("sfadd scale=1 < /dev/null quake.rsf > out.rsf");

@@ -79,12 +79,12 @@ fn holds(bench: &Bench, name: &str, answer: &Value) {
     assert_eq!(bench.lengths("t.rsf", 2), [91, 4], "{name}");
     for (trace, header) in headers.chunks(91).zip(answer["headers"].as_array().unwrap()) {
         for (key, place, byte) in KEYS {
-            let wanted = header.get(byte.to_string()).map_or(0, |x| x.as_i64().unwrap());
-            assert_eq!(i64::from(trace[place]), wanted, "{name}: {key}");
+            let expected = header.get(byte.to_string()).map_or(0, |x| x.as_i64().unwrap());
+            assert_eq!(i64::from(trace[place]), expected, "{name}: {key}");
         }
         // Nothing that segyio finds is lost, wherever it is stored.
-        let found = header.as_object().unwrap().len();
-        assert_eq!(trace.iter().filter(|x| **x != 0).count(), found, "{name}");
+        let nonzero = header.as_object().unwrap().len();
+        assert_eq!(trace.iter().filter(|x| **x != 0).count(), nonzero, "{name}");
     }
 }
 
@@ -193,15 +193,19 @@ fn parts_of_a_file() {
 }
 
 #[test]
-fn headers_are_made_where_there_are_none() {
+fn headers_are_created_where_there_are_none() {
     let bench = Bench::new();
     bench.raw("a.rsf", "n1=4 d1=0.0003 o1=0.05 n2=3", "native_float", &ramp(12));
     for (words, exact) in [("", true), ("format=5", true), ("format=2", false)] {
         bench.run(&format!("sfsegywrite < a.rsf tape=a.sgy {words} fold=3 jobid=9; sfsegyread tape=a.sgy tfile=t.rsf hfile=h bfile=b > d.rsf"));
-        let found = bench.reals("d.rsf");
-        for (x, wanted) in found.iter().zip(ramp(12)) {
-            let wanted = if exact { wanted } else { wanted.round_ties_even() };
-            assert_eq!(*x, wanted, "{words}");
+        let samples = bench.reals("d.rsf");
+        for (x, expected) in samples.iter().zip(ramp(12)) {
+            let expected = if exact {
+                expected
+            } else {
+                expected.round_ties_even()
+            };
+            assert_eq!(*x, expected, "{words}");
         }
         let axis = bench.axes("d.rsf", 2).remove(0);
         assert_eq!((axis.n, axis.o, axis.d), (4, 0.05, 0.0003));
@@ -221,10 +225,10 @@ fn headers_are_made_where_there_are_none() {
     );
     let own = "C 1 A LINE OF THE USUAL FILE";
     bench.put("header", format!("{own:3200}"));
-    let said = bench.sh("sfsegywrite < w.rsf tape=w.sgy tfile=t.rsf").err;
+    let text = bench.sh("sfsegywrite < w.rsf tape=w.sgy tfile=t.rsf").err;
     assert!(
-        said.contains("3 trace headers had an ns or dt other than"),
-        "{said}"
+        text.contains("3 trace headers had an ns or dt other than"),
+        "{text}"
     );
     bench.run("sfsegyread tape=w.sgy tfile=t.rsf hfile=h > e.rsf");
     assert!(bench.bytes("h").starts_with(own.as_bytes()));
@@ -248,10 +252,10 @@ fn words_of_binary_headers_take_what_they_hold() {
         assert_eq!(bench.bytes("x.sgy")[3226..3228], bytes, "fold={fold}");
     }
     for fold in [-32769, 65536] {
-        let said = bench.refused(&format!("sfsegywrite < d.rsf tape=x.sgy fold={fold} > o.rsf"));
+        let message = bench.refused(&format!("sfsegywrite < d.rsf tape=x.sgy fold={fold} > o.rsf"));
         assert!(
-            said.contains(&format!("fold={fold} does not fit into 2 bytes")),
-            "{said}"
+            message.contains(&format!("fold={fold} does not fit into 2 bytes")),
+            "{message}"
         );
     }
 }
@@ -457,7 +461,7 @@ fn what_is_refused() {
         ),
         ("sfsegywrite < m.rsf tape=x", "float data are needed"),
     ] {
-        let said = bench.refused(&format!("{line} > out.rsf"));
-        assert!(said.contains(word), "{line}: {said}");
+        let message = bench.refused(&format!("{line} > out.rsf"));
+        assert!(message.contains(word), "{line}: {message}");
     }
 }

@@ -26,10 +26,10 @@ fn same(bench: &Bench, name: &str, words: &str) -> String {
     } else {
         "sfsegyread"
     };
-    let said = bench.sh(&format!("{program} tape={name} tfile=t.rsf {words} > d.rsf"));
-    assert_eq!(said.code, 0, "{name}: {}", said.err);
+    let run = bench.sh(&format!("{program} tape={name} tfile=t.rsf {words} > d.rsf"));
+    assert_eq!(run.code, 0, "{name}: {}", run.err);
     assert_eq!(bench.reals("d.rsf"), bench.reals("whole.rsf"), "{name}");
-    said.err
+    run.err
 }
 
 /// A textual header in ASCII that begins with these words.
@@ -47,11 +47,11 @@ fn headers_of_a_table_get_what_the_data_say() {
     (0..3).for_each(|trace| keys[91 * trace + 23] = 500 + trace as i32);
     bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
     for format in [1, 2, 3, 5, 8] {
-        let said = bench.sh(&format!(
+        let run = bench.sh(&format!(
             "sfsegywrite < a.rsf tape=a.sgy tfile=keys.rsf format={format}"
         ));
-        assert_eq!(said.code, 0);
-        assert!(!said.err.contains("delrt"), "{}", said.err);
+        assert_eq!(run.code, 0);
+        assert!(!run.err.contains("delrt"), "{}", run.err);
         let (bytes, size) = (bench.bytes("a.sgy"), [0, 4, 4, 2, 0, 4, 0, 0, 1][format]);
         for trace in bytes[3600..].chunks_exact(240 + 4 * size) {
             let half = |at: usize| i16::from_be_bytes([trace[at], trace[at + 1]]);
@@ -68,13 +68,13 @@ fn headers_of_a_table_get_what_the_data_say() {
     // Delays keep their differences from the first one, which becomes that of the data.
     (0..3).for_each(|trace| keys[91 * trace + 35] = 40 + 10 * trace as i32);
     bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
-    let said =
+    let run =
         bench.sh("sfsegywrite < a.rsf tape=a.sgy tfile=keys.rsf; sfsegyread tape=a.sgy tfile=t.rsf > d.rsf");
     assert!(
-        said.err
+        run.err
             .contains("is 40 ms, but the data begin at 100 ms (o1): 60 ms were added"),
         "{}",
-        said.err
+        run.err
     );
     let back: Vec<i32> = bench.open("t.rsf").read_all().unwrap();
     let delays: Vec<i32> = back.chunks(91).map(|header| header[35]).collect();
@@ -82,7 +82,7 @@ fn headers_of_a_table_get_what_the_data_say() {
 }
 
 #[test]
-fn samples_that_a_format_cannot_hold_are_told() {
+fn samples_that_a_format_cannot_hold_are_counted() {
     let bench = Bench::new();
     let header = "n1=4 d1=0.004 n2=1";
     bench.raw(
@@ -100,33 +100,33 @@ fn samples_that_a_format_cannot_hold_are_told() {
     bench.raw("quiet.rsf", header, "native_float", &[1e-9f32, 0.0, 3e-9, -2e-9]);
     bench.raw("small.rsf", header, "native_float", &[7.0f32, 0.0, -3.0, 1.0]);
     let words = |line: &str| {
-        let said = bench.sh(&format!(
+        let run = bench.sh(&format!(
             "sfsegywrite tape=x.sgy {line} && sfsegyread tape=x.sgy tfile=t.rsf > d.rsf"
         ));
-        assert_eq!(said.code, 0, "{line}: {}", said.err);
-        (said.err, bench.reals("d.rsf"))
+        assert_eq!(run.code, 0, "{line}: {}", run.err);
+        (run.err, bench.reals("d.rsf"))
     };
-    let (said, back) = words("format=1 < odd.rsf");
-    assert!(said.contains("1 samples are NaN and became 0"), "{said}");
+    let (text, back) = words("format=1 < odd.rsf");
+    assert!(text.contains("1 samples are NaN and became 0"), "{text}");
     assert!(
-        said.contains("1 samples are infinite and became the largest number of IBM reals"),
-        "{said}"
+        text.contains("1 samples are infinite and became the largest number of IBM reals"),
+        "{text}"
     );
     assert_eq!(back, [0.0, f32::MAX, 1.0, -2.0]);
-    let (said, back) = words("format=5 < odd.rsf");
+    let (text, back) = words("format=5 < odd.rsf");
     assert!(
-        said.contains("1 samples are NaN and were written as they are"),
-        "{said}"
+        text.contains("1 samples are NaN and were written as they are"),
+        "{text}"
     );
     assert!(back[0].is_nan() && back[1] == f32::INFINITY);
-    let (said, back) = words("format=3 < loud.rsf");
-    assert!(said.contains("2 samples were clipped at 32767"), "{said}");
-    assert!(said.contains("the largest of the data is 50000"), "{said}");
+    let (text, back) = words("format=3 < loud.rsf");
+    assert!(text.contains("2 samples were clipped at 32767"), "{text}");
+    assert!(text.contains("the largest of the data is 50000"), "{text}");
     assert_eq!(back, [32767.0, -32768.0, 3.0, 0.0]);
-    let (said, back) = words("format=2 < quiet.rsf");
+    let (text, back) = words("format=2 < quiet.rsf");
     assert!(
-        said.contains("the largest sample is 0.000000003, and integers of 4 bytes are whole numbers: rounding leaves little"),
-        "{said}"
+        text.contains("the largest sample is 0.000000003, and integers of 4 bytes are whole numbers: rounding leaves little"),
+        "{text}"
     );
     assert_eq!(back, [0.0; 4]);
     // If nothing is lost, there is no warning.
@@ -150,13 +150,13 @@ fn samples_that_a_format_cannot_hold_are_told() {
         ("n1=2 d1=0.004 o1=40", "o1=40 is a delay of 40000 ms"),
     ] {
         bench.raw("t.rsf", header, "native_float", &[1.0f32, 2.0]);
-        let said = bench.refused("sfsegywrite < t.rsf tape=t.sgy");
-        assert!(said.contains(word), "{header}: {said}");
+        let message = bench.refused("sfsegywrite < t.rsf tape=t.sgy");
+        assert!(message.contains(word), "{header}: {message}");
     }
 }
 
 #[test]
-fn textual_headers_are_found_by_their_stanzas() {
+fn textual_headers_are_recognised_by_their_stanzas() {
     let (bench, whole) = bench("ieee.sgy");
     let ebcdic: Vec<u8> = {
         // The header is `((` and blanks in EBCDIC.
@@ -165,9 +165,9 @@ fn textual_headers_are_found_by_their_stanzas() {
         text
     };
     let end = stanza("((SEG: EndText))");
-    let with = |told: i16, revision: u16, texts: &[&[u8]]| {
+    let with = |count: i16, revision: u16, texts: &[&[u8]]| {
         let mut bytes = whole[..3600].to_vec();
-        bytes[3504..3506].copy_from_slice(&told.to_be_bytes());
+        bytes[3504..3506].copy_from_slice(&count.to_be_bytes());
         bytes[3500..3502].copy_from_slice(&revision.to_be_bytes());
         texts.iter().for_each(|text| bytes.extend_from_slice(text));
         bytes.extend_from_slice(&whole[3600..]);
@@ -175,7 +175,7 @@ fn textual_headers_are_found_by_their_stanzas() {
     };
     let first = stanza("((OGP: P1/11)) any ellipsoid");
     let second = stanza("((JohnDoe: of 1999)) lines");
-    for (told, revision, texts) in [
+    for (count, revision, texts) in [
         (2, 0, [&first[..], &second].as_slice()),
         (2, 0, &[&ebcdic, &second]),
         (-1, 0, &[&first, &second, &end]),
@@ -186,22 +186,22 @@ fn textual_headers_are_found_by_their_stanzas() {
         // If the number of textual headers is given, it decides where they end, whatever their text is.
         (2, 0x100, &[&end, &second]),
     ] {
-        with(told, revision, texts);
-        assert_eq!(same(&bench, "text.sgy", ""), "", "{told} {revision}");
+        with(count, revision, texts);
+        assert_eq!(same(&bench, "text.sgy", ""), "", "{count} {revision}");
         // The length of a pipe is unknown, so the number cannot be guessed from it.
         bench.run("cat text.sgy | sfsegyread n2=4 tfile=t.rsf > d.rsf");
         assert_eq!(bench.reals("d.rsf"), bench.reals("whole.rsf"));
     }
     with(-1, 0x100, &[&first, &second]);
-    let said = bench.refused("sfsegyread tape=text.sgy > d.rsf");
+    let message = bench.refused("sfsegyread tape=text.sgy > d.rsf");
     assert!(
-        said.contains("textual headers up to `((SEG: EndText))`"),
-        "{said}"
+        message.contains("textual headers up to `((SEG: EndText))`"),
+        "{message}"
     );
 }
 
 #[test]
-fn revision_two_says_where_traces_and_samples_lie() {
+fn revision_two_gives_the_places_of_traces_and_samples() {
     let (bench, whole) = bench("ieee.sgy");
     let size = (whole.len() - 3600) / 4;
     let put =
@@ -228,15 +228,15 @@ fn revision_two_says_where_traces_and_samples_lie() {
     bench.run("cmp t.rsf@ whole-t.rsf@ && sfsegyread tape=two.sgy read=h tfile=h.rsf && cmp h.rsf@ t.rsf@");
     put(306, &(-7i32).to_be_bytes(), &mut file);
     bench.put("two.sgy", &file);
-    let said = bench.refused("sfsegyread tape=two.sgy > d.rsf");
+    let message = bench.refused("sfsegyread tape=two.sgy > d.rsf");
     assert!(
-        said.contains("announces -7 additional headers of 240 bytes for each trace"),
-        "{said}"
+        message.contains("announces -7 additional headers of 240 bytes for each trace"),
+        "{message}"
     );
 }
 
 #[test]
-fn headers_that_contradict_each_other_are_told() {
+fn headers_that_contradict_each_other_are_warned_of() {
     let (bench, whole) = bench("ieee.sgy");
     let size = (whole.len() - 3600) / 4;
     let file = |changes: &[(usize, i16)]| {
@@ -252,10 +252,10 @@ fn headers_that_contradict_each_other_are_told() {
     assert_eq!(bench.axes("d.rsf", 2)[0].d, 0.004);
     let no_step: Vec<(usize, i16)> = (0..4).map(|trace| (3600 + trace * size + 116, 0)).collect();
     file(&[no_step.as_slice(), &[(3216, 0)]].concat());
-    let said = same(&bench, "odd.sgy", "");
+    let text = same(&bench, "odd.sgy", "");
     assert!(
-        said.contains("has a sampling interval: axis 1 counts samples"),
-        "{said}"
+        text.contains("has a sampling interval: axis 1 counts samples"),
+        "{text}"
     );
     let axis = bench.axes("d.rsf", 2).remove(0);
     assert_eq!(
@@ -264,26 +264,26 @@ fn headers_that_contradict_each_other_are_told() {
     );
     // The binary header has another trace length, which does not fit the size of the file.
     file(&[(3220, 8)]);
-    let said = same(&bench, "odd.sgy", "");
+    let text = same(&bench, "odd.sgy", "");
     assert!(
-        said.contains("has 8 samples per trace, but the first trace header 9"),
-        "{said}"
+        text.contains("has 8 samples per trace, but the first trace header 9"),
+        "{text}"
     );
     // One trace header has another length.
     file(&[(3600 + 2 * size + 114, 100)]);
-    let said = same(&bench, "odd.sgy", "");
+    let text = same(&bench, "odd.sgy", "");
     assert!(
-        said.contains("1 trace headers give a number of samples other than the 9"),
-        "{said}"
+        text.contains("1 trace headers give a number of samples other than the 9"),
+        "{text}"
     );
-    assert!(said.contains("that of trace 3 with 100"), "{said}");
+    assert!(text.contains("that of trace 3 with 100"), "{text}");
     // Another format is given on the command line.
-    let said = bench.sh("sfsegyread tape=ieee.sgy tfile=t.rsf format=1 > d.rsf");
+    let run = bench.sh("sfsegyread tape=ieee.sgy tfile=t.rsf format=1 > d.rsf");
     assert!(
-        said.err
+        run.err
             .contains("has format 5 (IEEE reals), but samples are read as IBM reals because of format="),
         "{}",
-        said.err
+        run.err
     );
     assert_eq!(same(&bench, "ieee.sgy", "format=5"), "");
 }
@@ -297,16 +297,16 @@ fn seismic_unix_in_two_orders_of_bytes() {
             trace[240..].chunks_exact_mut(4).for_each(|word| word.reverse());
         }
         bench.put("mixed.su", &mixed);
-        let said = same(&bench, "mixed.su", "");
+        let messages = same(&bench, "mixed.su", "");
         assert!(
-            said.contains("as Madagascar's sfsuwrite writes them, and are read accordingly"),
-            "{said}"
+            messages.contains("as Madagascar's sfsuwrite writes them, and are read accordingly"),
+            "{messages}"
         );
         assert_eq!(same(&bench, name, ""), "");
         // If the byte order is given, it is used even if it is wrong.
-        let told = if name == "ieee.su" { "suxdr=y" } else { "endian=n" };
-        let said = bench.run(&format!("sfsuread tape=mixed.su {told} tfile=t.rsf > d.rsf"));
-        assert_eq!(said, "");
+        let option = if name == "ieee.su" { "suxdr=y" } else { "endian=n" };
+        let listing = bench.run(&format!("sfsuread tape=mixed.su {option} tfile=t.rsf > d.rsf"));
+        assert_eq!(listing, "");
         assert_ne!(bench.reals("d.rsf"), bench.reals("whole.rsf"));
     }
     let (bench, _) = bench("ieee.sgy");
@@ -315,10 +315,10 @@ fn seismic_unix_in_two_orders_of_bytes() {
         std::fs::read(checkout("tests/data/segy/ibm.sgy")).unwrap(),
     );
     for name in ["ieee.sgy", "ibm.sgy"] {
-        let said = bench.refused(&format!("sfsuread tape={name} tfile=t.rsf > d.rsf"));
+        let message = bench.refused(&format!("sfsuread tape={name} tfile=t.rsf > d.rsf"));
         assert!(
-            said.contains("is SEG-Y and not SU: sfsegyread reads it"),
-            "{said}"
+            message.contains("is SEG-Y and not SU: sfsegyread reads it"),
+            "{message}"
         );
     }
 }
@@ -340,7 +340,7 @@ fn the_list_of_keys_is_whole() {
 /// Three traces of one spike at 0.24 s that begin at different times: as they are in the file there is a warning, and
 /// on a common axis they agree.
 #[test]
-fn traces_that_begin_at_other_times_are_told_or_put_on_one_axis() {
+fn traces_that_begin_at_other_times_are_warned_of_or_put_on_one_axis() {
     let bench = Bench::new();
     let delays = [80, 0, 40];
     // The sampling interval is 4 ms.
@@ -355,19 +355,19 @@ fn traces_that_begin_at_other_times_are_told_or_put_on_one_axis() {
     bench.run("sfsegywrite < a.rsf tape=a.sgy tfile=keys.rsf; sfsuwrite < a.rsf tape=a.su tfile=keys.rsf");
     bench.raw("last.rsf", "n1=3", "native_int", &[0, 1, 1]);
     for (program, file) in [("sfsegyread", "a.sgy"), ("sfsuread", "a.su")] {
-        let said = bench.sh(&format!("{program} tape={file} > d.rsf"));
-        assert_eq!((said.code, bench.reals("d.rsf")), (0, values.clone()));
+        let run = bench.sh(&format!("{program} tape={file} > d.rsf"));
+        assert_eq!((run.code, bench.reals("d.rsf")), (0, values.clone()));
         for words in [
             "begins at 80 ms",
             "2 others at other times; the first of these is trace 2 at 0 ms",
             "align=y",
         ] {
-            assert!(said.err.contains(words), "{words}: {}", said.err);
+            assert!(run.err.contains(words), "{words}: {}", run.err);
         }
         // The common axis begins with the earliest trace and ends with the latest.
         for (words, traces, samples) in [("", 3, 90), ("mask=last.rsf", 2, 80)] {
             let line = format!("{program} tape={file} align=y {words} > d.rsf");
-            assert_eq!(bench.said(&line), "", "{line}");
+            assert_eq!(bench.messages(&line), "", "{line}");
             let axis = bench.axes("d.rsf", 2).remove(0);
             assert_eq!((axis.n, axis.o, axis.d), (samples, 0.0, 0.004), "{line}");
             for trace in bench.reals("d.rsf").chunks(samples) {
@@ -376,56 +376,56 @@ fn traces_that_begin_at_other_times_are_told_or_put_on_one_axis() {
             }
         }
     }
-    let said = bench.refused("cat a.sgy | sfsegyread align=y n2=3 > d.rsf");
-    assert!(said.contains("read twice"), "{said}");
+    let message = bench.refused("cat a.sgy | sfsegyread align=y n2=3 > d.rsf");
+    assert!(message.contains("read twice"), "{message}");
     (0..3).for_each(|trace| keys[91 * trace + 35] = 10 * trace as i32);
     bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
-    let said =
+    let messages =
         bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=keys.rsf; sfsegyread tape=b.sgy align=y > d.rsf");
     for words in [
         "trace 2 begins 10 ms",
         "not a whole number of samples of 4 ms",
         "sfdatstretch",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(messages.contains(words), "{words}: {messages}");
     }
 }
 
 #[test]
-fn coordinates_in_degrees_are_told_with_lists_of_points() {
+fn coordinates_in_degrees_are_warned_of_with_lists_of_points() {
     let bench = Bench::new();
     bench.run("sfmath n1=9 d1=0.004 n2=2 output=x1 > a.rsf; sfmath n1=2 n2=2 output='x1+7*x2+1' > rec.rsf; sfmath n1=2 output=5 > sou.rsf");
     bench.run("sfsegywrite < a.rsf tape=a.sgy sou=sou.rsf rec=rec.rsf");
     let read = "sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > d.rsf";
-    assert_eq!(bench.said(read), "");
+    assert_eq!(bench.messages(read), "");
     let mut bytes = bench.bytes("a.sgy");
     for (unit, words) in [(2, "seconds of arc (counit=2"), (3, "decimal degrees (counit=3")] {
         let size = (bytes.len() - 3600) / 2;
         (0..2).for_each(|trace| bytes[3600 + trace * size + 89] = unit);
         bench.put("a.sgy", &bytes);
-        let said = bench.said(read);
-        assert!(said.contains(words) && said.contains("project them"), "{said}");
+        let text = bench.messages(read);
+        assert!(text.contains(words) && text.contains("project them"), "{text}");
     }
 }
 
 #[test]
-fn coordinates_in_feet_are_told_with_lists_of_points() {
+fn coordinates_in_feet_are_warned_of_with_lists_of_points() {
     let bench = Bench::new();
     bench.run("sfmath n1=9 d1=0.004 n2=2 output=x1 > a.rsf; sfmath n1=2 n2=2 output='1000*x1+70*x2+1000' > rec.rsf; sfmath n1=2 output=2000 > sou.rsf");
     let read = "sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > d.rsf";
-    for (mfeet, told) in [(1, false), (2, true)] {
+    for (mfeet, warns) in [(1, false), (2, true)] {
         bench.run(&format!(
             "sfsegywrite < a.rsf tape=a.sgy sou=sou.rsf rec=rec.rsf mfeet={mfeet}"
         ));
-        let said = bench.said(read);
-        assert_eq!(said.contains("lengths are in feet (mfeet=2)"), told, "{said}");
-        assert_eq!(said.contains("by feet=convert"), told, "{said}");
+        let text = bench.messages(read);
+        assert_eq!(text.contains("lengths are in feet (mfeet=2)"), warns, "{text}");
+        assert_eq!(text.contains("by feet=convert"), warns, "{text}");
         // Without points, there are no lengths to convert.
-        assert_eq!(bench.said("sfsegyread tape=a.sgy > d.rsf"), "");
+        assert_eq!(bench.messages("sfsegyread tape=a.sgy > d.rsf"), "");
     }
     // Points, depths and the origin are converted to metres together, and are metres in the next file.
     let converted = read.replace("> d.rsf", "feet=convert origin=500,0 > d.rsf");
-    assert_eq!(bench.said(&converted), "");
+    assert_eq!(bench.messages(&converted), "");
     bench.run("sfsegywrite < d.rsf tape=m.sgy sou=s.rsf rec=r.rsf; sfsegyread tape=m.sgy sou=s2.rsf rec=r2.rsf > d2.rsf");
     let metres = |feet: &[f32]| feet.iter().map(|x| 0.3048 * x).collect::<Vec<f32>>();
     for (name, feet) in [
@@ -434,11 +434,11 @@ fn coordinates_in_feet_are_told_with_lists_of_points() {
         ("s2.rsf", &[2000.0, 2000.0]),
         ("r2.rsf", &[1000.0, 2000.0, 1070.0, 2070.0]),
     ] {
-        let (found, wanted) = (bench.reals(name), metres(feet));
+        let (metres_of_file, expected) = (bench.reals(name), metres(feet));
         let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-3;
         assert!(
-            found.len() == wanted.len() && found.iter().zip(&wanted).all(close),
-            "{name}: {found:?} {wanted:?}"
+            metres_of_file.len() == expected.len() && metres_of_file.iter().zip(&expected).all(close),
+            "{name}: {metres_of_file:?} {expected:?}"
         );
     }
     let refused = bench.refused("sfsegyread tape=m.sgy sou=s.rsf rec=r.rsf feet=convert > d.rsf");
@@ -447,7 +447,7 @@ fn coordinates_in_feet_are_told_with_lists_of_points() {
 }
 
 #[test]
-fn headers_that_are_made_say_what_they_hold() {
+fn new_headers_describe_what_they_hold() {
     let bench = Bench::new();
     bench.run("sfspike n1=10 d1=0.004 o1=0.02 n2=3 > a.rsf; sfpoints x=0 z=5 > s.rsf; sfpoints x=0:200:100 z=5 > r.rsf");
     bench.run("sfsegywrite < a.rsf tape=a.sgy sou=s.rsf rec=r.rsf; sfsegyread tape=a.sgy hfile=text bfile=binary > b.rsf");
@@ -464,28 +464,28 @@ fn headers_that_are_made_say_what_they_hold() {
 }
 
 #[test]
-fn files_without_a_geometry_and_files_of_su_are_told() {
+fn files_without_a_geometry_and_files_of_su_are_named() {
     let bench = Bench::new();
     bench.run(
         "sfspike n1=10 d1=0.004 n2=3 > a.rsf; sfsegywrite < a.rsf tape=a.sgy; sfsuwrite < a.rsf tape=a.su",
     );
-    let said = bench.sh("sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > b.rsf");
+    let run = bench.sh("sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > b.rsf");
     assert!(
-        said.code == 0 && said.err.contains("all coordinates of the trace headers are 0"),
+        run.code == 0 && run.err.contains("all coordinates of the trace headers are 0"),
         "{}",
-        said.err
+        run.err
     );
     // Digits of a formula are rounded without a warning.
     bench.run("sfpoints x=0 z=12.345678 > s.rsf; sfpoints x=1:3:1 z=12.345678 > r.rsf");
-    let said = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
-    assert!(said.code == 0 && !said.err.contains("rounded"), "{}", said.err);
+    let run = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
+    assert!(run.code == 0 && !run.err.contains("rounded"), "{}", run.err);
     // Offsets in kilometres are not whole numbers, and there is no scale for offsets.
     bench.run("sfpoints x=0.4 z=0 > s.rsf; sfpoints x=0.1:0.5:0.2 z=0 > r.rsf");
-    let said = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
-    let told = "offsets are rounded by up to 0.300, and the largest is 0.300";
-    assert!(said.code == 0 && said.err.contains(told), "{}", said.err);
+    let run = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
+    let expected = "offsets are rounded by up to 0.300, and the largest is 0.300";
+    assert!(run.code == 0 && run.err.contains(expected), "{}", run.err);
     // A SU file is recognised, whatever the bytes are that are read as the binary header in the middle of a trace.
     bench.run("sfspike n1=2000 d1=0.004 n2=5 mag=-1e7 > a.rsf; sfsuwrite < a.rsf tape=a.su");
-    let said = bench.refused("sfsegyread tape=a.su > b.rsf");
-    assert!(said.contains("sfsuread"), "{said}");
+    let message = bench.refused("sfsegyread tape=a.su > b.rsf");
+    assert!(message.contains("sfsuread"), "{message}");
 }

@@ -73,12 +73,12 @@ fn every_key_lies_where_the_standard_has_it() {
         bench.run("sfsegyread tape=a.sgy tfile=t.rsf hfile=h bfile=b > d.rsf");
         assert_eq!(bench.reals("d.rsf"), [1.0, 2.0, -3.0, 1.0, 2.0, -3.0]);
         assert_eq!(bench.bytes("b"), file[3200..3600]);
-        let found: Vec<i32> = bench.open("t.rsf").read_all().unwrap();
-        for (header, row) in headers(little).iter().zip(found.chunks_exact(91)) {
+        let table: Vec<i32> = bench.open("t.rsf").read_all().unwrap();
+        for (header, row) in headers(little).iter().zip(table.chunks_exact(91)) {
             for (i, (name, first)) in KEYS.iter().enumerate() {
                 let end = KEYS.get(i + 1).map_or(241, |next| next.1);
-                let wanted = number(header, *first, end - first, little);
-                assert_eq!(i64::from(row[i]), wanted, "{name} little-endian {little}");
+                let expected = number(header, *first, end - first, little);
+                assert_eq!(i64::from(row[i]), expected, "{name} little-endian {little}");
             }
         }
         for axis in bench.axes("t.rsf", 2) {
@@ -117,7 +117,7 @@ fn words_go_to_the_bytes_of_the_binary_header() {
         let file = bench.bytes(name);
         for (i, (key, first)) in WORDS.iter().enumerate() {
             let size = WORDS.get(i + 1).map_or(3261, |next| next.1) - first;
-            let wanted = match *key {
+            let expected = match *key {
                 "hns" => 4,
                 "hdt" if little => 77,
                 "hdt" => 2000,
@@ -125,7 +125,7 @@ fn words_go_to_the_bytes_of_the_binary_header() {
                 "format" => 1,
                 _ => 301 + i as i64,
             };
-            assert_eq!(number(&file, *first, size, little), wanted, "{name}: {key}");
+            assert_eq!(number(&file, *first, size, little), expected, "{name}: {key}");
         }
         // In revision 0 there is nothing after these fields.
         assert!(file[3260..3600].iter().all(|byte| *byte == 0), "{name}");
@@ -134,8 +134,8 @@ fn words_go_to_the_bytes_of_the_binary_header() {
     // If they are not given, the first three numbers of the binary header are 1.
     bench.run("sfsegywrite < a.rsf tape=c.sgy");
     let file = bench.bytes("c.sgy");
-    let told = [3201, 3205, 3209].map(|first| number(&file, first, 4, false));
-    assert_eq!(told, [1, 1, 1]);
+    let numbers = [3201, 3205, 3209].map(|first| number(&file, first, 4, false));
+    assert_eq!(numbers, [1, 1, 1]);
     let counted = (3213..3261)
         .step_by(2)
         .map(|first| number(&file, first, 2, false));
@@ -143,12 +143,12 @@ fn words_go_to_the_bytes_of_the_binary_header() {
     assert_eq!(named.collect::<Vec<_>>(), [(2, 2000), (4, 4), (6, 1)]);
     // The trace headers contain only their numbers, the kind of trace, the number of samples and the interval.
     for (i, trace) in file[3600..].chunks_exact(256).enumerate() {
-        let mut wanted = [0u8; 240];
+        let mut expected = [0u8; 240];
         for (first, value) in [(4, 1 + i as u8), (8, 1 + i as u8), (30, 1), (116, 4), (118, 0xd0)] {
-            wanted[first - 1] = value;
+            expected[first - 1] = value;
         }
-        wanted[116] = 7;
-        assert_eq!(trace[..240], wanted);
+        expected[116] = 7;
+        assert_eq!(trace[..240], expected);
     }
 }
 
@@ -188,13 +188,13 @@ fn textual_headers_are_in_ebcdic() {
     bench.put("h", "C 1 AZ az 09 .<(+|&!$*);-/,%_>?`:#@'=\"~{}[]^\\\nC 2\n");
     bench.run("sfsegywrite < a.rsf tape=a.sgy hfile=h; sfsegyread tape=a.sgy hfile=back read=d > d.rsf");
     #[rustfmt::skip]
-    let wanted = [
+    let expected = [
         0xc3, 0x40, 0xf1, 0x40, 0xc1, 0xe9, 0x40, 0x81, 0xa9, 0x40, 0xf0, 0xf9, 0x40, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50,
         0x5a, 0x5b, 0x5c, 0x5d, 0x5e, 0x60, 0x61, 0x6b, 0x6c, 0x6d, 0x6e, 0x6f, 0x79, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f,
         0xa1, 0xc0, 0xd0, 0xba, 0xbb, 0xb0, 0xe0,
     ];
     let file = bench.bytes("a.sgy");
-    assert_eq!(file[..wanted.len()], wanted);
+    assert_eq!(file[..expected.len()], expected);
     assert_eq!(file[80..84], [0xc3, 0x40, 0xf2, 0x40]);
     assert!(
         file[84..3200].iter().all(|byte| *byte == 0x40),
@@ -237,7 +237,7 @@ fn binary_headers_of_other_files_fit_what_is_written() {
     let binary = bench.bytes("b");
     // The changes set the revision and the number of further textual headers; in revision 2 also the number of further
     // trace headers, the number of samples and the interval.
-    for (changes, told) in [
+    for (changes, warns) in [
         (&[(300, &[1u8, 0][..]), (304, &[0, 2])][..], true),
         (
             &[
@@ -255,11 +255,11 @@ fn binary_headers_of_other_files_fit_what_is_written() {
         }
         bench.put("other", &bytes);
         for data in ["a", "w"] {
-            let said = bench.said(&format!("sfsegywrite < {data}.rsf bfile=other tape=o.sgy"));
+            let text = bench.messages(&format!("sfsegywrite < {data}.rsf bfile=other tape=o.sgy"));
             assert_eq!(
-                said.contains("announces 2 extended textual headers, but they are not written"),
-                told,
-                "{said}"
+                text.contains("announces 2 extended textual headers, but they are not written"),
+                warns,
+                "{text}"
             );
             bench.run("sfsegyread tape=o.sgy > back.rsf");
             assert_eq!(bench.reals("back.rsf"), bench.reals(&format!("{data}.rsf")));
@@ -270,10 +270,10 @@ fn binary_headers_of_other_files_fit_what_is_written() {
         }
     }
     bench.run("sfsegywrite < a.rsf tape=l.sgy format=5 endian=n; sfsegyread tape=l.sgy bfile=little tfile=t.rsf > d.rsf");
-    let said = bench.refused("sfsegywrite < a.rsf bfile=little tape=o.sgy");
+    let text = bench.refused("sfsegywrite < a.rsf bfile=little tape=o.sgy");
     assert!(
-        said.contains("little has the other byte order: endian=n writes a file with that order"),
-        "{said}"
+        text.contains("little has the other byte order: endian=n writes a file with that order"),
+        "{text}"
     );
     bench.run("sfsegywrite < a.rsf bfile=little tape=o.sgy endian=n; cmp o.sgy l.sgy");
 }
@@ -295,14 +295,14 @@ fn intervals_that_two_bytes_do_not_hold() {
             "native_float",
             &[1.0f32; 4],
         );
-        let said = bench.said("sfsegywrite < a.rsf tape=a.sgy");
-        assert!(said.contains("the file is of revision 2.1"), "{d1}: {said}");
+        let text = bench.messages("sfsegywrite < a.rsf tape=a.sgy");
+        assert!(text.contains("the file is of revision 2.1"), "{d1}: {text}");
         let bytes = bench.bytes("a.sgy");
         assert_eq!(bytes[3500..3502], [2, 1], "{d1}");
         let half = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         assert_eq!((half(3216), half(3600 + 116)), (short, short), "{d1}");
         assert_eq!(
-            bench.said("sfsegyread tape=a.sgy tfile=t.rsf > b.rsf"),
+            bench.messages("sfsegyread tape=a.sgy tfile=t.rsf > b.rsf"),
             "",
             "{d1}"
         );
@@ -310,16 +310,16 @@ fn intervals_that_two_bytes_do_not_hold() {
         // Headers that are written again do not change.
         assert!(
             !bench
-                .said("sfsegywrite < b.rsf tape=b.sgy tfile=t.rsf")
+                .messages("sfsegywrite < b.rsf tape=b.sgy tfile=t.rsf")
                 .contains("corrected"),
             "{d1}"
         );
     }
     bench.raw("a.rsf", "n1=4 d1=0.1", "native_float", &[1.0f32; 4]);
-    let said = bench.refused("sfsuwrite < a.rsf tape=a.su");
+    let text = bench.refused("sfsuwrite < a.rsf tape=a.su");
     assert!(
-        said.contains("d1=0.1 is 100000 microseconds") && said.contains("sfsegywrite writes"),
-        "{said}"
+        text.contains("d1=0.1 is 100000 microseconds") && text.contains("sfsegywrite writes"),
+        "{text}"
     );
 }
 
@@ -346,32 +346,32 @@ fn traces_in_another_order_than_their_points() {
         ("n2=3 label2=Shot n3=5 label3=Receiver", survey),
         ("n2=2 label2=Shot n3=2 label3=r", "sou=two.rsf rec=two.rsf"),
     ] {
-        let said = bench.refused(&write(axes, points));
+        let text = bench.refused(&write(axes, points));
         assert!(
-            said.contains("in the wrong order") && said.contains("sftransp plane=23"),
-            "{axes}: {said}"
+            text.contains("in the wrong order") && text.contains("sftransp plane=23"),
+            "{axes}: {text}"
         );
     }
 }
 
 /// Keys that are read a byte too late, because the standard counts bytes from 1.
 #[test]
-fn keys_whose_bytes_are_counted_from_one_are_told() {
+fn keys_whose_bytes_are_counted_from_one_are_warned_of() {
     let bench = Bench::new();
     bench.run(
         "sfspike n1=3 d1=0.002 n2=4 | sfsegywrite tape=a.sgy > o.rsf 2> said; sfsegyread tape=a.sgy tfile=t.rsf > d.rsf; \
          sfheadermath < t.rsf output=N+101 key=cdpx > h.rsf; sfsegywrite < d.rsf tape=b.sgy tfile=h.rsf",
     );
-    let read = |key: &str| bench.said(&format!("sfsegyread tape=b.sgy tfile=k.rsf {key} > o.rsf"));
+    let read = |key: &str| bench.messages(&format!("sfsegyread tape=b.sgy tfile=k.rsf {key} > o.rsf"));
     let cdp = || -> Vec<i32> {
         let all: Vec<i32> = bench.open("k.rsf").read_all().unwrap();
         all.chunks_exact(91).map(|trace| trace[5]).collect()
     };
-    let said = read("cdp=181");
+    let text = read("cdp=181");
     assert!(
-        said.contains("all values of cdp=181 are multiples of 256")
-            && said.contains("byte 181 of a description that counts from 1 is cdp=180"),
-        "{said}"
+        text.contains("all values of cdp=181 are multiples of 256")
+            && text.contains("byte 181 of a description that counts from 1 is cdp=180"),
+        "{text}"
     );
     let late = cdp();
     assert_eq!(read("cdp=180"), "");

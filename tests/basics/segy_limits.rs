@@ -22,12 +22,12 @@ fn files_of_su_that_were_cut_short_keep_their_byte_order() {
                 size + 241,
             ] {
                 bench.put("cut.su", &bytes[..cut]);
-                let said = bench.said("sfsuread tape=cut.su tfile=h.rsf > cut.rsf");
+                let text = bench.messages("sfsuread tape=cut.su tfile=h.rsf > cut.rsf");
                 let (traces, rest) = (cut / size, cut % size);
                 assert!(
-                    said.contains(&format!("cut.su has {rest} bytes after its last whole trace"))
-                        && said.lines().count() == 1,
-                    "{order} {samples} {cut}: {said}"
+                    text.contains(&format!("cut.su has {rest} bytes after its last whole trace"))
+                        && text.lines().count() == 1,
+                    "{order} {samples} {cut}: {text}"
                 );
                 assert_eq!(bench.lengths("cut.rsf", 2), [samples, traces], "{order} {cut}");
                 assert_eq!(bench.reals("cut.rsf"), full[..traces * samples], "{order} {cut}");
@@ -40,12 +40,12 @@ fn files_of_su_that_were_cut_short_keep_their_byte_order() {
 fn the_number_of_samples_is_that_of_the_data() {
     let bench = Bench::new();
     bench.run("sfmath n1=20 n2=3 d1=0.004 output=x1 > d.rsf");
-    let told = bench.refused("sfsegywrite < d.rsf tape=k.sgy hns=77");
+    let message = bench.refused("sfsegywrite < d.rsf tape=k.sgy hns=77");
     assert!(
-        told.contains(
+        message.contains(
             "hns=77: the binary header must contain the length of the traces, which is 20 samples (n1)"
         ),
-        "{told}"
+        "{message}"
     );
     bench.run("sfsegywrite < d.rsf tape=k.sgy hns=20 hdt=2000");
     assert_eq!(bench.bytes("k.sgy")[3216..3222], [7, 208, 0, 0, 0, 20]);
@@ -65,22 +65,22 @@ fn keys_of_two_bytes_do_not_wrap() {
         ("n1=40000 d1=0.0005", "ns=40000 of all traces is above 32767"),
         ("n1=100 d1=0.04", "dt=40000 of all traces is above 32767"),
     ] {
-        let said = bench.said(&format!("sfmath {axis} n2=2 output=1 | sfsegywrite tape=k"));
+        let text = bench.messages(&format!("sfmath {axis} n2=2 output=1 | sfsegywrite tape=k"));
         assert!(
-            said.contains(words) && said.contains("read it as -25536"),
-            "{said}"
+            text.contains(words) && text.contains("read it as -25536"),
+            "{text}"
         );
     }
     for (program, read) in [("sfsegywrite", "sfsegyread"), ("sfsuwrite", "sfsuread")] {
         with("39999+N", "nhs");
-        let said = bench.said(&format!(
+        let text = bench.messages(&format!(
             "{program} < d.rsf tfile=h.rsf tape=k; {read} tape=k tfile=t.rsf > q.rsf"
         ));
         assert!(
-            said.contains("2 keys of trace headers are above 32767")
-                && said.contains("the first is nhs=39999 of trace 1")
-                && said.contains("read it as -25537"),
-            "{said}"
+            text.contains("2 keys of trace headers are above 32767")
+                && text.contains("the first is nhs=39999 of trace 1")
+                && text.contains("read it as -25537"),
+            "{text}"
         );
         for (formula, key, value) in [
             ("70000*N", "nhs", "70000"),
@@ -88,12 +88,12 @@ fn keys_of_two_bytes_do_not_wrap() {
             ("40000*N", "delrt", "40000"),
         ] {
             with(formula, key);
-            let told = bench.refused(&format!("{program} < d.rsf tfile=h.rsf tape=k"));
+            let message = bench.refused(&format!("{program} < d.rsf tfile=h.rsf tape=k"));
             assert!(
-                told.contains(&format!(
+                message.contains(&format!(
                     "{key}={value} of trace 2 does not fit into the two bytes"
                 )),
-                "{told}"
+                "{message}"
             );
         }
         // These numbers fit, have four bytes, or are replaced by those of the data.
@@ -104,8 +104,8 @@ fn keys_of_two_bytes_do_not_wrap() {
             ("65536+N", "ns"),
         ] {
             with(formula, key);
-            let said = bench.said(&format!("{program} < d.rsf tfile=h.rsf tape=k"));
-            assert!(!said.contains("keys of trace headers"), "{key}: {said}");
+            let text = bench.messages(&format!("{program} < d.rsf tfile=h.rsf tape=k"));
+            assert!(!text.contains("keys of trace headers"), "{key}: {text}");
         }
     }
 }
@@ -119,19 +119,19 @@ fn intervals_of_su_are_whole_microseconds() {
             "sfmath n1=20 n2=3 d1={d1} output=x1 > d.rsf; sfsuwrite < d.rsf tape=k.su"
         ))
     };
-    let said = write("0.00100025");
-    let told = "d1=0.00100025 is 1000.25 microseconds and becomes 1000, because headers of SU hold whole microseconds";
-    assert!(said.code == 0 && said.err.contains(told), "{said:?}");
-    let said = write("0.001");
-    assert!(said.code == 0 && !said.err.contains("microseconds"), "{said:?}");
-    let said = write("2.5e-5");
-    assert!(said.code == 0 && !said.err.contains("microseconds"), "{said:?}");
-    let said = write("2.55e-5");
+    let run = write("0.00100025");
+    let expected = "d1=0.00100025 is 1000.25 microseconds and becomes 1000, because headers of SU hold whole microseconds";
+    assert!(run.code == 0 && run.err.contains(expected), "{run:?}");
+    let run = write("0.001");
+    assert!(run.code == 0 && !run.err.contains("microseconds"), "{run:?}");
+    let run = write("2.5e-5");
+    assert!(run.code == 0 && !run.err.contains("microseconds"), "{run:?}");
+    let run = write("2.55e-5");
     assert!(
-        said.code == 1
-            && said
+        run.code == 1
+            && run
                 .err
                 .contains("but headers of SU hold whole microseconds from 1 to 65535"),
-        "{said:?}"
+        "{run:?}"
     );
 }

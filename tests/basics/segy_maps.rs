@@ -85,17 +85,17 @@ fn every_type_of_a_map_is_read() {
         ("tide", "63", "int4"),
         ("sp", "237", "spnum4"),
     ];
-    let said = read(&bench, &header, &entries, "ns=2");
+    let messages = read(&bench, &header, &entries, "ns=2");
     assert!(
-        said.contains("entries that are not among the 91 keys: tide (key1=tide tide=62 reads it)"),
-        "{said}"
+        messages.contains("entries that are not among the 91 keys: tide (key1=tide tide=62 reads it)"),
+        "{messages}"
     );
     // The IBM real is not a whole number.
     assert!(
-        said.contains("1 values of trace headers (of iline, xline, cdp_x, sht_x, sht_y in the map SEG:Layout) are fractions"),
-        "{said}"
+        messages.contains("1 values of trace headers (of iline, xline, cdp_x, sht_x, sht_y in the map SEG:Layout) are fractions"),
+        "{messages}"
     );
-    for (name, wanted) in [
+    for (name, expected) in [
         ("trid", -7),
         ("offset", -70_000),
         ("iline", -900_000),
@@ -114,27 +114,27 @@ fn every_type_of_a_map_is_read() {
         ("tracl", 0),
         ("gx", 0),
     ] {
-        assert_eq!(key(&bench, name), wanted, "{name}");
+        assert_eq!(key(&bench, name), expected, "{name}");
     }
     assert_eq!(bench.axes("d.rsf", 2)[0].o, 0.5, "the delay of the map");
     // A parameter of the user takes precedence over the map, and without the map keys are at the bytes of the standard.
     read(&bench, &header, &entries, "ns=2 cdp=2");
     assert_eq!((key(&bench, "cdp"), key(&bench, "offset")), (-70_000, -70_000));
-    let said = read(&bench, &header, &entries, "ns=2 layout=n");
-    assert_eq!(said, "");
+    let messages = read(&bench, &header, &entries, "ns=2 layout=n");
+    assert_eq!(messages, "");
     assert_eq!(key(&bench, "unass2"), 12);
     assert_eq!(key(&bench, "offset"), 0x4045_0000);
 }
 
 #[test]
-fn values_beyond_a_key_are_cut_and_told() {
+fn values_beyond_a_key_are_cut_and_counted() {
     let bench = Bench::new();
-    let told = |first: usize, bytes: &[u8], entry: (&str, &str, &str)| {
+    let reading = |first: usize, bytes: &[u8], entry: (&str, &str, &str)| {
         let mut header = [0u8; 240];
         header[first - 1..][..bytes.len()].copy_from_slice(bytes);
         read(&bench, &header, &[entry], "ns=2")
     };
-    for (value, wanted, said) in [
+    for (value, expected, warning) in [
         (-2_147_483_648.0, i32::MIN, false),
         (2_147_483_647.0, i32::MAX, false),
         (-2_147_483_649.0, i32::MIN, true),
@@ -142,28 +142,28 @@ fn values_beyond_a_key_are_cut_and_told() {
         (0.5, 1, true),
         (-7.0, -7, false),
     ] {
-        let words = told(101, &f64::to_be_bytes(value), ("rec_y", "101", "ieee64"));
+        let words = reading(101, &f64::to_be_bytes(value), ("rec_y", "101", "ieee64"));
         assert_eq!(
             words.contains("1 values of trace headers"),
-            said,
+            warning,
             "{value}: {words}"
         );
-        assert_eq!(key(&bench, "gy"), wanted, "{value}");
+        assert_eq!(key(&bench, "gy"), expected, "{value}");
     }
-    for (value, wanted, said) in [
+    for (value, expected, warning) in [
         (-32_768, -32_768, false),
         (-32_769, -32_768, true),
         (65_535, -1, false),
         (65_536, -1, true),
         (32_768, -32_768, false),
     ] {
-        let words = told(201, &i32::to_be_bytes(value), ("year", "201", "int4"));
+        let words = reading(201, &i32::to_be_bytes(value), ("year", "201", "int4"));
         assert_eq!(
             words.contains("1 values of trace headers"),
-            said,
+            warning,
             "{value}: {words}"
         );
-        assert_eq!(key(&bench, "year"), wanted, "{value}");
+        assert_eq!(key(&bench, "year"), expected, "{value}");
     }
 }
 
@@ -215,11 +215,11 @@ fn maps_that_cannot_be_obeyed_are_refused() {
         ("<segy-layout>".into(), "it is not XML"),
     ] {
         bench.put("m.sgy", file(&header, &text));
-        let said = bench.refused("sfsegyread tape=m.sgy tfile=t.rsf > d.rsf");
-        assert!(said.contains(word), "{text}: {said}");
+        let message = bench.refused("sfsegyread tape=m.sgy tfile=t.rsf > d.rsf");
+        assert!(message.contains(word), "{text}: {message}");
         assert!(
-            said.contains("layout=n reads the keys at the bytes of the standard"),
-            "{said}"
+            message.contains("layout=n reads the keys at the bytes of the standard"),
+            "{message}"
         );
         bench.run("sfsegyread tape=m.sgy tfile=t.rsf layout=n > d.rsf");
         assert_eq!(bench.reals("d.rsf"), [1.5, -2.5], "{text}");

@@ -19,11 +19,11 @@ fn coordinates_keep_the_digits_of_their_origin() {
         ("412300,4728900", -10, 4_124_000, 47_289_200),
         ("412300.3,4728900", -10, 4_124_003, 47_289_200),
     ] {
-        let said = bench.said(&format!(
+        let text = bench.messages(&format!(
             "sfsegywrite < d.rsf tape=o.sgy sou=s.rsf rec=r.rsf origin={origin}; \
              sfsegyread tape=o.sgy tfile=t.rsf sou=s1.rsf rec=r1.rsf origin={origin} > q.rsf"
         ));
-        assert_eq!(said, "", "{origin}");
+        assert_eq!(text, "", "{origin}");
         assert_eq!(
             (key(&bench, "scalco"), key(&bench, "sx"), key(&bench, "sy")),
             (vec![scale], vec![x], vec![y]),
@@ -33,8 +33,8 @@ fn coordinates_keep_the_digits_of_their_origin() {
         assert_eq!(bench.reals("r1.rsf"), [200.0, 70.5, 3.0], "{origin}");
     }
     // Digits that no power of ten keeps in four bytes are reported.
-    let said = bench.said("sfsegywrite < d.rsf tape=o.sgy sou=s.rsf rec=r.rsf origin=412300.123,4728900");
-    assert!(said.contains("coordinates are rounded by up to 0.003"), "{said}");
+    let text = bench.messages("sfsegywrite < d.rsf tape=o.sgy sou=s.rsf rec=r.rsf origin=412300.123,4728900");
+    assert!(text.contains("coordinates are rounded by up to 0.003"), "{text}");
 }
 
 /// A line along x keeps its y, which is in the origin that the points count from.
@@ -49,11 +49,11 @@ fn a_line_along_x_keeps_its_y() {
         ("origin=412000,0", "412000,4728950"),
         ("", "0,4728950"),
     ] {
-        let said = bench.said(&format!(
+        let text = bench.messages(&format!(
             "sfsegyread tape=line.sgy tfile=t0.rsf sou=s1.rsf rec=r1.rsf {words} > d1.rsf; \
              sfsegywrite < d1.rsf tape=back.sgy sou=s1.rsf rec=r1.rsf; sfsegyread tape=back.sgy tfile=t.rsf > q.rsf"
         ));
-        assert_eq!(said, "", "{words}");
+        assert_eq!(text, "", "{words}");
         assert_eq!(bench.lengths("r1.rsf", 2), [2, 3]);
         for list in ["s1.rsf", "r1.rsf"] {
             assert_eq!(bench.open(list).header().text("origin").as_deref(), Some(origin));
@@ -62,16 +62,16 @@ fn a_line_along_x_keeps_its_y() {
         assert_eq!(key(&bench, "gy"), [4_728_950; 3], "{words}");
         assert_eq!(key(&bench, "gx"), [412_350, 412_375, 412_400], "{words}");
     }
-    let said = bench.said("sfsegywrite < d1.rsf tape=back.sgy sou=s1.rsf rec=r1.rsf origin=1,2");
+    let text = bench.messages("sfsegywrite < d1.rsf tape=back.sgy sou=s1.rsf rec=r1.rsf origin=1,2");
     assert!(
-        said.contains("origin=1,2 replaces origin=0,4728950, which the header of sou= has"),
-        "{said}"
+        text.contains("origin=1,2 replaces origin=0,4728950, which the header of sou= has"),
+        "{text}"
     );
 }
 
 /// Field records of the same position become one shot of the points, with a message.
 #[test]
-fn records_at_one_place_are_told() {
+fn records_at_one_place_are_warned_of() {
     let bench = Bench::new();
     bench.dataset("d.rsf", &[4, 6], &ramp(24));
     let mut keys = vec![0i32; 6 * 91];
@@ -89,13 +89,13 @@ fn records_at_one_place_are_told() {
         bench.run(&format!(
             "sfwindow < d.rsf n2={count} > a.rsf; sfwindow < keys.rsf n2={count} > b.rsf; sfsegywrite < a.rsf tfile=b.rsf tape=a.sgy"
         ));
-        bench.said("sfsegyread tape=a.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > q.rsf")
+        bench.messages("sfsegyread tape=a.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > q.rsf")
     };
-    let said = same(&bench, 4);
+    let text = same(&bench, 4);
     assert!(
-        said.contains("1 times the field record (fldr) of a trace differs from that of the previous trace")
-            && said.contains("these records form one shot"),
-        "{said}"
+        text.contains("1 times the field record (fldr) of a trace differs from that of the previous trace")
+            && text.contains("these records form one shot"),
+        "{text}"
     );
     assert_eq!(bench.lengths("r.rsf", 2), [2, 4]);
     assert_eq!(same(&bench, 2), "");

@@ -29,46 +29,49 @@ fn trace(k: usize) -> usize {
 #[test]
 fn verb_and_what_is_left_over() {
     let bench = bench();
-    let told = bench.said("sfsegyread tape=a.sgy tfile=t.rsf verb=y > d.rsf");
+    let text = bench.messages("sfsegyread tape=a.sgy tfile=t.rsf verb=y > d.rsf");
     assert_eq!(
-        told,
+        text,
         "sfsegyread: 6 traces of 4 samples, IEEE reals, big-endian; 6 are read\n"
     );
     bench.raw("m.rsf", "n1=6", "native_int", &[0i32, 1, 0, 0, 1, 0]);
-    let told = bench.said("sfsegyread tape=a.sgy tfile=t.rsf mask=m.rsf verb=y > d.rsf");
-    assert!(told.ends_with("; 2 are read\n"), "{told}");
+    let text = bench.messages("sfsegyread tape=a.sgy tfile=t.rsf mask=m.rsf verb=y > d.rsf");
+    assert!(text.ends_with("; 2 are read\n"), "{text}");
     assert_eq!(
-        bench.said("sfsegywrite < a.rsf tape=b.sgy format=6 verb=y"),
+        bench.messages("sfsegywrite < a.rsf tape=b.sgy format=6 verb=y"),
         "sfsegywrite: 6 traces of 4 samples, IEEE reals of 8 bytes\n"
     );
     let mut more = bench.bytes("a.sgy");
     more.extend([7; 5]);
     bench.put("more.sgy", more);
-    let told = bench.said("sfsegyread tape=more.sgy tfile=t.rsf > d.rsf");
+    let text = bench.messages("sfsegyread tape=more.sgy tfile=t.rsf > d.rsf");
     assert!(
-        told.contains(
+        text.contains(
             "has 5 bytes after its last whole trace: a trace of 4 samples has 256 bytes (IEEE reals)"
         ),
-        "{told}"
+        "{text}"
     );
     assert_eq!(
-        bench.said("sfsegyread tape=more.sgy tfile=t.rsf n2=6 > d.rsf"),
+        bench.messages("sfsegyread tape=more.sgy tfile=t.rsf n2=6 > d.rsf"),
         ""
     );
-    let told = bench.said("sfsegyread tape=a.sgy tfile=t.rsf fold=3 > d.rsf");
+    let text = bench.messages("sfsegyread tape=a.sgy tfile=t.rsf fold=3 > d.rsf");
     assert!(
-        told.contains("fold= is neither a parameter nor a key of trace headers"),
-        "{told}"
+        text.contains("fold= is neither a parameter nor a key of trace headers"),
+        "{text}"
     );
-    assert_eq!(bench.said("sfsegyread tape=a.sgy tfile=t.rsf gx=80 > d.rsf"), "");
-    let told = bench.said("sfsegywrite < a.rsf tape=b.sgy traces=3");
+    assert_eq!(
+        bench.messages("sfsegyread tape=a.sgy tfile=t.rsf gx=80 > d.rsf"),
+        ""
+    );
+    let text = bench.messages("sfsegywrite < a.rsf tape=b.sgy traces=3");
     assert!(
-        told.contains("traces= is neither a parameter nor a field of the binary header"),
-        "{told}"
+        text.contains("traces= is neither a parameter nor a field of the binary header"),
+        "{text}"
     );
     bench.put("header", format!("{:3200}", "C 1 USUAL"));
     assert_eq!(
-        bench.said("sfsegywrite < a.rsf tape=b.sgy verb=y"),
+        bench.messages("sfsegywrite < a.rsf tape=b.sgy verb=y"),
         "sfsegywrite: hfile= is not given: the file header is used\nsfsegywrite: 6 traces of 4 samples, IBM reals\n"
     );
     bench.run("cat a.sgy | sfsegyread n2=2 tfile=t.rsf > d.rsf");
@@ -85,8 +88,8 @@ fn verb_and_what_is_left_over() {
             "standard input ends in the middle of a trace",
         ),
     ] {
-        let told = bench.refused(&format!("{line} > d.rsf"));
-        assert!(told.contains(word), "{line}: {told}");
+        let message = bench.refused(&format!("{line} > d.rsf"));
+        assert!(message.contains(word), "{line}: {message}");
     }
 }
 
@@ -134,19 +137,19 @@ fn intervals_without_a_sign() {
         ),
     ] {
         change(&bench, "a.sgy", "b.sgy", &[(3217, binary), (trace(0) + 116, own)]);
-        let told = bench.said("sfsegyread tape=b.sgy tfile=t.rsf > d.rsf");
+        let text = bench.messages("sfsegyread tape=b.sgy tfile=t.rsf > d.rsf");
         let words = words.split('|').next_back().unwrap();
         assert!(
-            told.contains(words) && (words.is_empty() == told.is_empty()),
-            "{told}"
+            text.contains(words) && (words.is_empty() == text.is_empty()),
+            "{text}"
         );
         assert_eq!(bench.axes("d.rsf", 2)[0].d, taken, "{binary} {own}");
     }
     change(&bench, "a.su", "b.su", &[(240 + 16 + 117, 1000)]);
-    let told = bench.said("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
+    let text = bench.messages("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
     assert!(
-        told.contains("is that of the first trace, 2000 microseconds, but 1 trace headers"),
-        "{told}"
+        text.contains("is that of the first trace, 2000 microseconds, but 1 trace headers"),
+        "{text}"
     );
 }
 
@@ -172,28 +175,28 @@ fn the_spacing_of_seismic_unix_is_taken_where_there_is_no_interval() {
         (2000, 1, 0.002, Some("Time"), ""),
     ] {
         change(&bench, "a.su", "b.su", &reals(interval, kind));
-        let told = bench.said("sfsuread tape=b.su tfile=t.rsf suxdr=y | sfwindow > d.rsf");
-        let told = told
+        let text = bench.messages("sfsuread tape=b.su tfile=t.rsf suxdr=y | sfwindow > d.rsf");
+        let text = text
             .lines()
             .filter(|line| line.contains("dt=0"))
             .collect::<String>();
         assert!(
-            told.contains(words) && words.is_empty() == told.is_empty(),
-            "{told}"
+            text.contains(words) && words.is_empty() == text.is_empty(),
+            "{text}"
         );
         let axis = &bench.axes("d.rsf", 2)[0];
         let begin = if interval == 0 { 1.5 } else { 0.0 };
         assert_eq!((axis.d, axis.o, axis.label.as_deref()), (d1, begin, label));
     }
     change(&bench, "a.su", "b.su", &[(117, 0)]);
-    let told = bench.said("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
-    assert!(told.contains("axis 1 counts samples"), "{told}");
+    let text = bench.messages("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
+    assert!(text.contains("axis 1 counts samples"), "{text}");
 }
 
 #[test]
 fn delays_have_a_factor() {
     let bench = bench();
-    for (delay, factor, wanted) in [
+    for (delay, factor, expected) in [
         (500, 0, 0.5),
         (500, 1, 0.5),
         (500, 10, 5.0),
@@ -207,7 +210,7 @@ fn delays_have_a_factor() {
             &[(trace(0) + 108, delay), (trace(0) + 214, factor)],
         );
         bench.run("sfsegyread tape=b.sgy tfile=t.rsf > d.rsf");
-        assert_eq!(bench.axes("d.rsf", 2)[0].o, wanted, "{delay} {factor}");
+        assert_eq!(bench.axes("d.rsf", 2)[0].o, expected, "{delay} {factor}");
     }
     // The first header counts delays in steps of 10 ms, which cannot represent 25 ms.
     change(
@@ -217,22 +220,22 @@ fn delays_have_a_factor() {
         &[(trace(0) + 108, 3), (trace(0) + 214, 10)],
     );
     bench.run("sfsegyread tape=b.sgy tfile=t.rsf > d.rsf; sfput < d.rsf o1=0.024 > e.rsf");
-    let told = bench.said("sfsegywrite < e.rsf tape=c.sgy tfile=t.rsf");
+    let text = bench.messages("sfsegywrite < e.rsf tape=c.sgy tfile=t.rsf");
     assert!(
-        told.contains(
+        text.contains(
             "o1 is 24 ms, but tscalar of the first trace header means that delays are in units of 10 ms: it becomes 20 ms"
         ),
-        "{told}"
+        "{text}"
     );
     assert!(
-        told.contains("delrt of the first trace header is 30 ms, but the data begin at 24 ms (o1): -10 ms were added to all delays"),
-        "{told}"
+        text.contains("delrt of the first trace header is 30 ms, but the data begin at 24 ms (o1): -10 ms were added to all delays"),
+        "{text}"
     );
     bench.run("sfsegyread tape=c.sgy tfile=u.rsf > d.rsf");
     assert_eq!(bench.axes("d.rsf", 2)[0].o, 0.02);
     bench.run("sfput < e.rsf o1=0.04 > f.rsf");
-    let told = bench.said("sfsegywrite < f.rsf tape=c.sgy tfile=t.rsf");
-    assert!(!told.contains("it becomes"), "{told}");
+    let text = bench.messages("sfsegywrite < f.rsf tape=c.sgy tfile=t.rsf");
+    assert!(!text.contains("it becomes"), "{text}");
 }
 
 #[test]
@@ -263,10 +266,10 @@ fn times_are_rounded_to_what_headers_hold() {
         ),
     ] {
         bench.raw("a.rsf", &format!("n1=2 {header}"), "native_float", &[1.0f32, 2.0]);
-        let told = bench.said("sfsegywrite < a.rsf tape=a.sgy");
+        let text = bench.messages("sfsegywrite < a.rsf tape=a.sgy");
         assert!(
-            told.contains(words) && (words.is_empty() == told.is_empty()),
-            "{header}: {told}"
+            text.contains(words) && (words.is_empty() == text.is_empty()),
+            "{header}: {text}"
         );
         let bytes = bench.bytes("a.sgy");
         let half = |first: usize| i16::from_be_bytes([bytes[first - 1], bytes[first]]);
@@ -299,35 +302,35 @@ fn numbers_of_samples_that_words_give() {
             "the first trace header has 0 samples; give the number of samples by ns=",
         ),
     ] {
-        let told = bench.refused(&format!("{line} tfile=t.rsf > d.rsf"));
-        assert!(told.contains(word), "{line}: {told}");
+        let message = bench.refused(&format!("{line} tfile=t.rsf > d.rsf"));
+        assert!(message.contains(word), "{line}: {message}");
         bench.run(&format!("{line} tfile=t.rsf ns=4 > d.rsf"));
         assert_eq!(bench.reals("d.rsf"), ramp(24), "{line}");
     }
     // If neither number fits the size of the file, that of the binary header is used.
     change(&bench, "a.sgy", "odd.sgy", &[(3221, 5), (trace(0) + 114, 7)]);
-    let told = bench.said("sfsegyread tape=odd.sgy tfile=t.rsf n2=1 > d.rsf");
-    assert!(!told.contains("whole number of such traces"), "{told}");
+    let text = bench.messages("sfsegyread tape=odd.sgy tfile=t.rsf n2=1 > d.rsf");
+    assert!(!text.contains("whole number of such traces"), "{text}");
     assert_eq!(bench.lengths("d.rsf", 2), [5, 1]);
-    let told = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=a.rsf");
-    assert!(told.contains("int data are needed"), "{told}");
+    let message = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=a.rsf");
+    assert!(message.contains("int data are needed"), "{message}");
     bench.raw("keys.rsf", "n1=92 n2=6", "native_int", &[0i32; 92 * 6]);
-    let told = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=keys.rsf");
+    let message = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=keys.rsf");
     assert!(
-        told.contains(
+        message.contains(
             "keys.rsf has 92 keys, but the 91 of SEG-Y and those that key1=, key2=, ... name are 91"
         ),
-        "{told}"
+        "{message}"
     );
 }
 
 #[test]
 fn points_of_sources_and_receivers() {
     let bench = shots();
-    let told = bench.said("sfsegyread tape=a.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf");
+    let text = bench.messages("sfsegyread tape=a.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf");
     assert!(
-        told.contains("all coordinates of sources and receivers are 0 in the trace headers"),
-        "{told}"
+        text.contains("all coordinates of sources and receivers are 0 in the trace headers"),
+        "{text}"
     );
     // There is one shot of six traces; y is 0, so points consist of x and z.
     assert_eq!(
@@ -335,7 +338,7 @@ fn points_of_sources_and_receivers() {
         (vec![0.0; 2], vec![2, 6, 1])
     );
     assert_eq!(
-        bench.said("sfsegyread tape=g.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf"),
+        bench.messages("sfsegyread tape=g.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf"),
         ""
     );
     for name in ["s.rsf", "r.rsf"] {
@@ -377,9 +380,9 @@ fn headers_hold_the_numbers_of_points() {
     };
     for k in 0..6 {
         let (shot, of_shot) = (k as i32 / 3, k as i32 % 3);
-        let found = [9, 13, 17, 37, 41, 45, 49, 73, 77, 81, 85].map(|first| int(k, first));
+        let numbers = [9, 13, 17, 37, 41, 45, 49, 73, 77, 81, 85].map(|first| int(k, first));
         let (source, receiver) = (10 + 5 * shot, 1 + of_shot);
-        let wanted = [
+        let expected = [
             shot + 1,
             of_shot + 1,
             shot + 1,
@@ -392,7 +395,7 @@ fn headers_hold_the_numbers_of_points() {
             receiver,
             0,
         ];
-        assert_eq!(found, wanted, "trace {k}");
+        assert_eq!(numbers, expected, "trace {k}");
         assert_eq!([69, 71, 89].map(|first| half(k, first)), [1, 1, 1], "trace {k}");
     }
 }
@@ -442,8 +445,8 @@ fn points_that_do_not_fit_are_refused() {
             "a coordinate of 3000000000 does not fit into the four bytes of a header",
         ),
     ] {
-        let told = bench.refused(&format!("{line} > o.rsf"));
-        assert!(told.contains(word), "{line}: {told}");
+        let message = bench.refused(&format!("{line} > o.rsf"));
+        assert!(message.contains(word), "{line}: {message}");
     }
 }
 
@@ -476,21 +479,21 @@ fn the_scale_of_coordinates_is_as_small_as_it_can_be() {
         assert_eq!(source, stored, "{x}");
     }
     // In four bytes there is no room for hundredths if another number is so large.
-    let told = bench.said(
+    let text = bench.messages(
         "sfpoints x=2e8 z=0 n=2 > sou.rsf; sfpoints x=0.25:2.25:1 z=0 > rec.rsf; sfsegywrite < a.rsf tape=g.sgy sou=sou.rsf rec=rec.rsf",
     );
-    assert!(told.contains("coordinates are rounded by up to 0.050"), "{told}");
+    assert!(text.contains("coordinates are rounded by up to 0.050"), "{text}");
 }
 
 #[test]
-fn rounding_is_told_from_two_percent_on() {
+fn rounding_is_warned_of_from_two_percent_on() {
     let bench = Bench::new();
-    for (most, told) in [(24.0, true), (24.6, true), (26.0, false)] {
+    for (most, warns) in [(24.0, true), (24.6, true), (26.0, false)] {
         bench.raw("a.rsf", "n1=2 d1=0.002", "native_float", &[most, 0.5f32]);
-        let words = bench.said("sfsegywrite < a.rsf tape=a.sgy format=3");
+        let words = bench.messages("sfsegywrite < a.rsf tape=a.sgy format=3");
         assert_eq!(
             words.contains("are whole numbers: rounding"),
-            told,
+            warns,
             "{most}: {words}"
         );
     }

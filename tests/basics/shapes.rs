@@ -236,8 +236,8 @@ fn windows_count_from_the_end_and_keep_what_is_not_cut() {
     assert_eq!(bench.lengths("b.rsf", 2), [2, 3]);
     assert_eq!(bench.reals("b.rsf")[..2], ramp(15)[3..5]);
     assert_eq!(bench.reals("c.rsf"), ramp(15));
-    let said = bench.sh("sfwindow < a.rsf f1=1 n1=2 verb=y > d.rsf").err;
-    assert_eq!(said, "sfwindow: f1=1 j1=1 n1=2 min1=10.5 max1=11\n");
+    let text = bench.sh("sfwindow < a.rsf f1=1 n1=2 verb=y > d.rsf").err;
+    assert_eq!(text, "sfwindow: f1=1 j1=1 n1=2 min1=10.5 max1=11\n");
     bench.run("sfpad < a.rsf n1=0 > p.rsf");
     assert_eq!(bench.lengths("p.rsf", 2), [8, 3]);
 }
@@ -275,7 +275,7 @@ fn points_come_from_tables_of_numbers() {
         ),
         ("# none\\n", "contains no numbers"),
     ] {
-        let told = bench.refused(&format!("printf '{text}' | sfcsv2rsf > bad.rsf"));
-        assert!(told.contains(words), "{told}");
+        let message = bench.refused(&format!("printf '{text}' | sfcsv2rsf > bad.rsf"));
+        assert!(message.contains(words), "{message}");
     }
 }

@@ -90,12 +90,12 @@ fn every_program_against_another_algorithm() {
         ];
         for way in ways {
             bench.run(&way);
-            let found = bench.open("out.rsf");
-            assert_eq!(found.format().kind.word(), output["kind"], "{way}");
+            let result = bench.open("out.rsf");
+            assert_eq!(result.format().kind.word(), output["kind"], "{way}");
             let n = numbers(&output["n"]);
             let (o, d) = (numbers(&output["o"]), numbers(&output["d"]));
             for i in 0..n.len() {
-                let axis = found.axis(i + 1);
+                let axis = result.axis(i + 1);
                 assert_eq!(axis.n, n[i] as usize, "{way}: n{}", i + 1);
                 // Headers have six digits.
                 near(&[axis.o.into(), axis.d.into()], &[o[i], d[i]], 1e-5, &way);
@@ -156,16 +156,16 @@ fn transforms_there_and_back() {
 fn spectra_have_names_and_units() {
     let bench = Bench::new();
     let keys = "label1 unit1 d1 n1";
-    let told = |line: &str| bench.run(&format!("sfspike nostdin=y n1=100 d1=0.002 {line}"));
+    let keys_of = |line: &str| bench.run(&format!("sfspike nostdin=y n1=100 d1=0.002 {line}"));
     let time = "Frequency Hz 5 51";
     assert_eq!(
-        told(&format!("| sffft1 | sfget parform=n {keys}"))
+        keys_of(&format!("| sffft1 | sfget parform=n {keys}"))
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" "),
         time
     );
-    let space = told(&format!(
+    let space = keys_of(&format!(
         "label1=Depth unit1=km | sfspectra | sfget parform=n {keys}"
     ));
     assert_eq!(
@@ -174,7 +174,7 @@ fn spectra_have_names_and_units() {
     );
     // The axis of time in records is labelled t.
     for program in ["sffft1", "sfspectra"] {
-        let records = told(&format!("label1=t unit1=s | {program} | sfget parform=n {keys}"));
+        let records = keys_of(&format!("label1=t unit1=s | {program} | sfget parform=n {keys}"));
         assert_eq!(
             records.split_whitespace().collect::<Vec<_>>().join(" "),
             time,
@@ -472,8 +472,8 @@ fn what_the_signal_programs_refuse() {
         ("sfremap1 < flat.rsf n1=3", "d1=0"),
         ("sfremap1 < a.rsf order=0", "order= got `0`"),
     ] {
-        let said = bench.refused(&format!("{line} > out.rsf"));
-        assert!(said.contains(word), "{line}: {said}");
+        let message = bench.refused(&format!("{line} > out.rsf"));
+        assert!(message.contains(word), "{line}: {message}");
     }
 }
 
@@ -492,9 +492,9 @@ fn signals_are_streams() {
         "sfremap1 d1=0.008",
     ] {
         // There is only one thread, because each reserves address space for its stack and heap.
-        let said = bench.sh(&format!(
+        let run = bench.sh(&format!(
             "export RAYON_NUM_THREADS=1; sfspike n1=1000 n2=50000 nostdin=y | (ulimit -v 120000; {line}) > /dev/null"
         ));
-        assert_eq!(said.code, 0, "{line}: {}", said.err);
+        assert_eq!(run.code, 0, "{line}: {}", run.err);
     }
 }

@@ -3,10 +3,10 @@
 use crate::bench::Bench;
 
 #[test]
-fn slips_are_told() {
+fn slips_are_warned_of() {
     let bench = Bench::new();
     bench.run("sfmath n1=20 o1=100 d1=10 output=x1 > a.rsf");
-    for (line, told) in [
+    for (line, warning) in [
         ("sfspike n1=5 k1=3 l1=2", "k1=3 l1=2: the spike is empty"),
         (
             "sfdd type=int < nan.rsf",
@@ -32,8 +32,8 @@ fn slips_are_told() {
         bench.dataset("nan.rsf", &[4], &[f32::NAN, 2.0, 3.0, -1.0]);
         bench.dataset("big.rsf", &[4], &[1e6, 2.0, 3.0, -1e6]);
         bench.run("sfspike n1=4 n2=3 n3=5 > cube.rsf; sfput label1=r label2='z x y' label3=t unit1= unit2= unit3=s < cube.rsf > turned.rsf");
-        let said = bench.said(&format!("{line} > o.rsf"));
-        assert!(said.contains(told), "{line}: {said}");
+        let text = bench.messages(&format!("{line} > o.rsf"));
+        assert!(text.contains(warning), "{line}: {text}");
     }
     for fine in [
         "sfspike n1=5 k1=3 l1=4",
@@ -42,7 +42,7 @@ fn slips_are_told() {
         "sfgrey3 frame1=3 < cube.rsf",
         "sfwindow min1=100 max1=200 < a.rsf",
     ] {
-        assert_eq!(bench.said(&format!("{fine} > o.rsf")), "", "{fine}");
+        assert_eq!(bench.messages(&format!("{fine} > o.rsf")), "", "{fine}");
     }
     let err = bench.refused("sfwindow min1=200 max1=100 < a.rsf > o.rsf");
     assert!(
@@ -59,7 +59,7 @@ fn extremes_pass_over_what_is_no_number() {
     bench.dataset("nan.rsf", &[4], &[f32::NAN, 2.0, 3.0, -1.0]);
     bench.dataset("none.rsf", &[2], &[f32::NAN; 2]);
     bench.dataset("infinite.rsf", &[3], &[f32::NAN, f32::INFINITY, f32::INFINITY]);
-    for (file, want, told) in [
+    for (file, want, expected) in [
         ("nan", "max", "max = 3 at 3"),
         ("nan", "min", "min = -1 at 4"),
         ("none", "min", "min = nan at 1"),
@@ -68,7 +68,7 @@ fn extremes_pass_over_what_is_no_number() {
         bench.run(&format!("sfattr want={want} < {file}.rsf > told.txt 2> said.txt"));
         let text = String::from_utf8(bench.bytes("told.txt")).unwrap();
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(text, told, "{file}");
+        assert_eq!(text, expected, "{file}");
     }
 }
 
@@ -83,7 +83,7 @@ fn a_dry_run_of_any_size_writes_its_header() {
 
 /// Records as the modelling programs write them have time as axis 3.
 #[test]
-fn traces_along_receivers_are_told() {
+fn traces_along_receivers_are_warned_of() {
     let bench = Bench::new();
     bench.run(
         "sfspike n1=12 n2=2 n3=30 d1=1 d3=0.0015 label1=r unit1=m label2=component label3=t unit3=s > d.rsf",
@@ -103,7 +103,7 @@ fn traces_along_receivers_are_told() {
 
 /// There is a warning if names of stations no longer belong to their receivers.
 #[test]
-fn names_of_stations_that_stay_are_told() {
+fn names_of_stations_that_stay_are_warned_of() {
     let bench = Bench::new();
     bench.run("sfspike n1=3 n2=5 | sfput stations=A,B,C > d.rsf");
     for line in ["sfreverse which=1", "sfrotate rot1=1"] {
@@ -115,59 +115,62 @@ fn names_of_stations_that_stay_are_told() {
 }
 
 #[test]
-fn decimals_with_a_comma_are_told() {
+fn decimals_with_a_comma_are_refused() {
     let bench = Bench::new();
     bench.put("t.csv", "1000,5;20,3\n2000,5;30,1\n");
-    let told = bench.refused("sfcsv2rsf < t.csv > o.rsf");
-    assert!(told.contains("write decimal fractions with a point"), "{told}");
+    let message = bench.refused("sfcsv2rsf < t.csv > o.rsf");
+    assert!(
+        message.contains("write decimal fractions with a point"),
+        "{message}"
+    );
 }
 
 /// Programs warn if whole offsets are taken as half-offsets, and if traces do not begin at rest.
 #[test]
-fn what_a_program_takes_otherwise_is_told() {
+fn what_a_program_takes_otherwise_is_warned_of() {
     let bench = Bench::new();
     bench.run("sfspike n1=50 n2=4 d1=0.004 d2=100 k1=20 label2=Offset unit2=m > d.rsf; sfmath n1=50 n2=1 d1=0.004 output=2000 > v.rsf");
-    for (words, told) in [("", true), ("half=n", false), ("half=y", false)] {
-        let told_of = "taken as half-offsets, because half= is not given";
-        let said = bench.sh(&format!("sfnmo < d.rsf velocity=v.rsf {words} > o.rsf"));
+    for (words, warns) in [("", true), ("half=n", false), ("half=y", false)] {
+        let warning = "taken as half-offsets, because half= is not given";
+        let run = bench.sh(&format!("sfnmo < d.rsf velocity=v.rsf {words} > o.rsf"));
         assert_eq!(
-            (said.code, said.err.contains(told_of)),
-            (0, told),
+            (run.code, run.err.contains(warning)),
+            (0, warns),
             "{words}: {}",
-            said.err
+            run.err
         );
     }
-    let said = bench.sh("sfput < d.rsf label2=Half-Offset | sfnmo velocity=v.rsf > o.rsf");
-    assert!(!said.err.contains("half= is not given"), "{}", said.err);
-    for (place, told) in [(1, true), (20, false)] {
-        let said = bench.sh(&format!("sfspike n1=50 d1=0.004 k1={place} | sftimedisp > o.rsf"));
-        let found = said.err.contains("1 of 1 traces do not begin at rest");
-        assert_eq!((said.code, found), (0, told), "{place}: {}", said.err);
+    let run = bench.sh("sfput < d.rsf label2=Half-Offset | sfnmo velocity=v.rsf > o.rsf");
+    assert!(!run.err.contains("half= is not given"), "{}", run.err);
+    for (place, warns) in [(1, true), (20, false)] {
+        let run = bench.sh(&format!("sfspike n1=50 d1=0.004 k1={place} | sftimedisp > o.rsf"));
+        let warned = run.err.contains("1 of 1 traces do not begin at rest");
+        assert_eq!((run.code, warned), (0, warns), "{place}: {}", run.err);
     }
 }
 
 /// There are warnings if parts are joined in the order of their names, with part10 before part2, and if samples belong
 /// to an axis of another length.
 #[test]
-fn orders_and_axes_that_disagree_are_told() {
+fn orders_and_axes_that_disagree_are_warned_of() {
     let bench = Bench::new();
     for k in [1, 2, 10] {
         bench.run(&format!("sfspike n1=3 n2=1 | sfput o2={k} d2=1 > part{k}.rsf"));
     }
-    for (files, told) in [
+    for (files, warns) in [
         ("part1.rsf part10.rsf part2.rsf", true),
         ("part1.rsf part2.rsf part10.rsf", false),
         ("part10.rsf part2.rsf part1.rsf", false),
         ("part1.rsf part1.rsf part1.rsf", false),
         ("part1.rsf part10.rsf part2.rsf order=0,2,1", false),
     ] {
-        let said = bench.sh(&format!("sfcat axis=2 {files} > o.rsf"));
-        let found = said
+        let run = bench.sh(&format!("sfcat axis=2 {files} > o.rsf"));
+        let warned = run
             .err
             .contains("part2.rsf begins at o2=2 and follows part10.rsf, which begins at o2=10");
-        assert_eq!((said.code, found), (0, told), "{files}: {}", said.err);
+        assert_eq!((run.code, warned), (0, warns), "{files}: {}", run.err);
     }
-    for (files, told) in [
+    for (files, warning) in [
         (
             "part1.rsf part2.rsf part10.rsf",
             "part10.rsf begins at o2=10, but on the joined axis it begins at 3,",
@@ -175,54 +178,54 @@ fn orders_and_axes_that_disagree_are_told() {
         ("part1.rsf part2.rsf", ""),
         ("part1.rsf part1.rsf", ""),
     ] {
-        let said = bench.sh(&format!("sfcat axis=2 {files} > o.rsf"));
+        let run = bench.sh(&format!("sfcat axis=2 {files} > o.rsf"));
         assert!(
-            said.err.contains(told) && said.err.is_empty() == told.is_empty(),
+            run.err.contains(warning) && run.err.is_empty() == warning.is_empty(),
             "{files}: {}",
-            said.err
+            run.err
         );
     }
     bench.run("sfspike n1=50 n2=4 d1=0.004 d2=100 k1=20 > d.rsf");
-    for (d1, unit, told) in [(0.004, "s", false), (4.0, "ms", true)] {
+    for (d1, unit, warns) in [(0.004, "s", false), (4.0, "ms", true)] {
         let own = format!("sfput d1={d1} unit1={unit} < d.rsf");
         let nmo = format!(
             "sfmath n1=50 n2=1 d1={d1} output=2000 > v.rsf; {own} | sfnmo half=n velocity=v.rsf > o.rsf"
         );
         let scan = format!("{own} | sfvscan half=n v0=1500 dv=100 nv=3 > o.rsf");
         for line in [nmo, scan] {
-            let said = bench.sh(&line);
-            let found = said.err.contains("unit1=ms: times are not converted")
-                && said.err.contains("d1=0.004 unit1=s");
-            assert_eq!((said.code, found), (0, told), "{line}: {}", said.err);
+            let run = bench.sh(&line);
+            let warned =
+                run.err.contains("unit1=ms: times are not converted") && run.err.contains("d1=0.004 unit1=s");
+            assert_eq!((run.code, warned), (0, warns), "{line}: {}", run.err);
         }
     }
-    for (d1, told) in [(0.004, false), (0.008, true)] {
-        let said = bench.sh(&format!(
+    for (d1, warns) in [(0.004, false), (0.008, true)] {
+        let run = bench.sh(&format!(
             "sfmath n1=50 n2=1 d1={d1} output=2000 > v.rsf; sfnmo half=n < d.rsf velocity=v.rsf > o.rsf"
         ));
-        let found = said
+        let warned = run
             .err
             .contains("its samples are used as if they were at the times of the data");
-        assert_eq!((said.code, found), (0, told), "{d1}: {}", said.err);
+        assert_eq!((run.code, warned), (0, warns), "{d1}: {}", run.err);
     }
 }
 
 /// The first of several planes is zero, as the first snapshot of a run is.
 #[test]
-fn planes_that_are_zero_are_told_as_such() {
+fn planes_that_are_zero_are_named_as_such() {
     let bench = Bench::new();
     bench.run("sfspike n1=5 n2=4 n3=3 nsp=1 k1=2 k2=2 k3=2 > d.rsf; sfspike n1=5 n2=4 mag=0 > zero.rsf");
     for program in ["sfgrey", "sfwiggle"] {
-        for (file, told) in [("d.rsf", true), ("zero.rsf", false)] {
-            let said = bench.sh(&format!("{program} < {file} > p.png"));
+        for (file, warns) in [("d.rsf", true), ("zero.rsf", false)] {
+            let run = bench.sh(&format!("{program} < {file} > p.png"));
             let words = "all values are 0 in the plane that is drawn; the file has 3 planes";
             assert_eq!(
-                (said.code, said.err.contains(words)),
-                (0, told),
+                (run.code, run.err.contains(words)),
+                (0, warns),
                 "{program} {file}: {}",
-                said.err
+                run.err
             );
-            assert!(said.err.contains("all values are 0"), "{}", said.err);
+            assert!(run.err.contains("all values are 0"), "{}", run.err);
         }
     }
 }
@@ -230,11 +233,11 @@ fn planes_that_are_zero_are_told_as_such() {
 /// Parameters with the number of an axis that the data do not have are reported, and so are parameters without any
 /// effect.
 #[test]
-fn axes_that_are_not_there_are_told() {
+fn axes_that_are_not_there_are_warned_of() {
     let bench = Bench::new();
     bench.run("sfspike n1=9 n2=4 > d.rsf; sfspike n1=9 n2=4 n3=1 > flat.rsf; sfspike n1=9 n2=4 n3=2 > v.rsf");
     let none = "";
-    for (line, told) in [
+    for (line, warning) in [
         (
             "sfsmooth rect1=2 rect3=2 < d.rsf",
             "rect3= has no effect: there are 2 axes",
@@ -274,11 +277,11 @@ fn axes_that_are_not_there_are_told() {
         ("sfspike nostdin=y n1=9 k1=2 k2=1 p2=0", none),
         ("sfspike nostdin=y n1=9 k1=2 p2=1", "p2= has no effect"),
     ] {
-        let said = bench.sh(&format!("{line} > o.rsf"));
+        let run = bench.sh(&format!("{line} > o.rsf"));
         assert!(
-            said.code == 0 && said.err.contains(told) && said.err.is_empty() == told.is_empty(),
+            run.code == 0 && run.err.contains(warning) && run.err.is_empty() == warning.is_empty(),
             "{line}: {}",
-            said.err
+            run.err
         );
     }
 }
@@ -289,7 +292,7 @@ fn samples_outside_the_data_are_counted() {
     let bench = Bench::new();
     bench.run("sfmath n1=50 d1=0.01 output=x1 > d.rsf; sfspike n1=50 d1=0.01 k1=20 > rest.rsf");
     bench.run("sfmath n1=2 n2=6 n3=2 output=x2 > pairs.rsf");
-    for (line, told) in [
+    for (line, warning) in [
         (
             "sfspline o1=-0.1 d1=0.01 n1=70 < d.rsf",
             "20 of 70 new samples lie outside the data, which extend from 0 to 0.49",
@@ -313,13 +316,13 @@ fn samples_outside_the_data_are_counted() {
         ),
         ("sfspline o1=0 d1=0.5 n1=11 < pairs.rsf", ""),
     ] {
-        let said = bench.sh(&format!("{line} > o.rsf"));
+        let run = bench.sh(&format!("{line} > o.rsf"));
         assert!(
-            said.code == 0
-                && said.err.matches("new samples").count() == usize::from(!told.is_empty())
-                && said.err.contains(told),
+            run.code == 0
+                && run.err.matches("new samples").count() == usize::from(!warning.is_empty())
+                && run.err.contains(warning),
             "{line}: {}",
-            said.err
+            run.err
         );
     }
 }
@@ -330,7 +333,7 @@ fn samples_outside_the_data_are_counted() {
 fn strict_programs_refuse_slips_among_keys() {
     let bench = Bench::new();
     bench.run("sfspike n1=9 n2=4 > d.rsf; sfsegywrite < d.rsf tape=d.sgy");
-    for (line, told) in [
+    for (line, warning) in [
         (
             "sfwindow nn1=3 < d.rsf",
             "nn1= is not a parameter of this program: it is written to the header (did you mean n1= ?)",
@@ -346,14 +349,14 @@ fn strict_programs_refuse_slips_among_keys() {
         let loose = bench.sh(&format!("{line} > o.rsf"));
         assert!(
             loose.code == 0
-                && loose.err.contains(told)
+                && loose.err.contains(warning)
                 && loose.err.contains("RSF_STRICT=1 makes this an error"),
             "{line}: {}",
             loose.err
         );
         let strict = bench.sh(&format!("RSF_STRICT=1 {line} > o.rsf"));
         assert!(
-            strict.code == 1 && strict.err.contains(told) && strict.err.contains("(RSF_STRICT is set)"),
+            strict.code == 1 && strict.err.contains(warning) && strict.err.contains("(RSF_STRICT is set)"),
             "{line}: {}",
             strict.err
         );
@@ -371,32 +374,32 @@ fn strict_programs_refuse_slips_among_keys() {
 /// A dataset that does not fit on the disk is refused before anything is written; a picture of a single colour gets a
 /// message.
 #[test]
-fn disks_and_colours_that_do_not_do_are_told() {
+fn disks_and_colours_that_do_not_suffice_are_named() {
     let bench = Bench::new();
-    let said = bench.sh("sfspike n1=100000 n2=10000 n3=10000 n4=100 nostdin=y > o.rsf");
+    let run = bench.sh("sfspike n1=100000 n2=10000 n3=10000 n4=100 nostdin=y > o.rsf");
     assert!(
-        said.code == 1
-            && said.err.contains("takes 4000000.00 GB, but its disk has ")
+        run.code == 1
+            && run.err.contains("takes 4000000.00 GB, but its disk has ")
             && !bench.path("o.rsf@").exists(),
         "{}",
-        said.err
+        run.err
     );
     bench.run("sfmath n1=20 n2=20 output='1e-6*(x1-x2)' > tiny.rsf; sfmath n1=20 n2=20 output='0.9+0.1*(x1-x2)' > near.rsf");
-    for (line, told) in [
+    for (line, warns) in [
         ("sfgrey bias=1 < tiny.rsf", true),
         ("sfgrey < tiny.rsf", false),
         ("sfgrey mean=y < tiny.rsf", false),
         ("sfgrey bias=1 < near.rsf", false),
     ] {
-        let said = bench.sh(&format!("{line} > o.png"));
+        let run = bench.sh(&format!("{line} > o.png"));
         assert_eq!(
             (
-                said.code,
-                said.err.contains("nothing to see: all values lie within")
+                run.code,
+                run.err.contains("nothing to see: all values lie within")
             ),
-            (0, told),
+            (0, warns),
             "{line}: {}",
-            said.err
+            run.err
         );
     }
 }
@@ -417,7 +420,7 @@ fn exchanged_axes_of_velocities_and_picks_are_refused() {
     let other = "axis 1 of both must be the same";
     let way = "sftransp plane=12 exchanges axes 1 and 2 of the file";
     let order = "has n1=4 n2=6, but standard input has n2=6 n3=4: the axes of both must be in the same order";
-    for (line, told) in [
+    for (line, expected) in [
         ("sfnmo half=n CDPtype=1 velocity=vt.rsf", way),
         (
             "sfnmo half=n CDPtype=1 velocity=vt.rsf",
@@ -437,18 +440,18 @@ fn exchanged_axes_of_velocities_and_picks_are_refused() {
         ("sfheaderwindow mask=mt.rsf", order),
         ("sfheadercut mask=mt.rsf", order),
     ] {
-        let said = bench.refused(&format!("{line} < d.rsf > o.rsf"));
-        assert!(said.contains(told), "{line}: {said}");
+        let message = bench.refused(&format!("{line} < d.rsf > o.rsf"));
+        assert!(message.contains(expected), "{line}: {message}");
     }
-    let said = bench.refused("sfnmo < e.rsf half=n CDPtype=1 velocity=later.rsf > o.rsf");
+    let message = bench.refused("sfnmo < e.rsf half=n CDPtype=1 velocity=later.rsf > o.rsf");
     assert!(
-        said.contains("has n1=51 n2=2 n3=4, but standard input has n1=51 n3=4 n4=2"),
-        "{said}"
+        message.contains("has n1=51 n2=2 n3=4, but standard input has n1=51 n3=4 n4=2"),
+        "{message}"
     );
-    let said = bench.refused("sfconjgrad sfcausint mod=x.rsf mwt=xt.rsf niter=1 < x.rsf > o.rsf");
+    let message = bench.refused("sfconjgrad sfcausint mod=x.rsf mwt=xt.rsf niter=1 < x.rsf > o.rsf");
     assert!(
-        said.contains("mwt=xt.rsf has n1=4, but mod=x.rsf has n1=6"),
-        "{said}"
+        message.contains("mwt=xt.rsf has n1=4, but mod=x.rsf has n1=6"),
+        "{message}"
     );
     for fine in [
         "sfnmo half=n CDPtype=1 velocity=v.rsf offset=x.rsf",
@@ -463,12 +466,12 @@ fn exchanged_axes_of_velocities_and_picks_are_refused() {
 
 /// A list of points that is repeated in as many shots was probably meant as one point in each shot.
 #[test]
-fn points_that_are_repeated_in_as_many_shots_are_told() {
+fn points_that_are_repeated_in_as_many_shots_are_warned_of() {
     let bench = Bench::new();
-    let said = bench.said("sfpoints x=20 z=30:270:40 n=7 > p.rsf");
+    let text = bench.messages("sfpoints x=20 z=30:270:40 n=7 > p.rsf");
     assert!(
-        said.contains("n=7 repeats all 7 points in each of 7 shots: for one point in each shot leave out n="),
-        "{said}"
+        text.contains("n=7 repeats all 7 points in each of 7 shots: for one point in each shot leave out n="),
+        "{text}"
     );
     // The remedies of the message.
     bench.run("sfpoints x=20 z=30:270:40 | sftransp plane=23 > a.rsf; sfpoints x=20 z=30 dz=40 n=7 > b.rsf");
@@ -480,6 +483,6 @@ fn points_that_are_repeated_in_as_many_shots_are_told() {
         "x=20 z=30:270:40 n=6",
         "x=1 z=2 n=1",
     ] {
-        assert_eq!(bench.said(&format!("sfpoints {fine} > p.rsf")), "", "{fine}");
+        assert_eq!(bench.messages(&format!("sfpoints {fine} > p.rsf")), "", "{fine}");
     }
 }

@@ -142,8 +142,11 @@ fn traces_go_into_the_bins_of_their_keys() {
         [[0, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0; 5]].concat()
     );
     assert_eq!(map[5..10], [-1, 4, 5, 6, 7]);
-    let (found, wanted) = (bench.reals("e.rsf"), bench.reals("data.rsf"));
-    assert_eq!((&found[..10], &found[60..100]), (&[0.0; 10][..], &wanted[40..80]));
+    let (binned, expected) = (bench.reals("e.rsf"), bench.reals("data.rsf"));
+    assert_eq!(
+        (&binned[..10], &binned[60..100]),
+        (&[0.0; 10][..], &expected[40..80])
+    );
     for (line, words) in [
         (
             "sfintbin < d.rsf head=t.rsf xk=nothing",
@@ -213,7 +216,7 @@ fn moveout_makes_a_hyperbola_flat() {
     bench.run("sfnmo < cmp.rsf velocity=v.rsf half=n > a.rsf; sfnmo < cmp.rsf velocity=s2.rsf half=n slowness=y squared=y > b.rsf");
     bench.run("sfput < cmp.rsf d2=0.05 | sfnmo velocity=v.rsf > c.rsf; sfmath n1=11 d1=0.1 output=x1 > off.rsf; sfput < cmp.rsf d2=9 | sfnmo velocity=v.rsf half=n offset=off.rsf > d.rsf");
     // The bell is stretched: the expected value is that at the time from which the sample at t comes.
-    let wanted: Vec<f64> = (0..11 * 501)
+    let expected: Vec<f64> = (0..11 * 501)
         .map(|i| {
             let (x, t) = (0.1 * (i / 501) as f64, 0.004 * (i % 501) as f64);
             let from = (t * t + x * x / 4.0).sqrt() - (0.64 + x * x / 4.0).sqrt();
@@ -221,12 +224,12 @@ fn moveout_makes_a_hyperbola_flat() {
         })
         .collect();
     for name in ["a", "b", "c", "d"] {
-        let found: Vec<f64> = bench
+        let times: Vec<f64> = bench
             .reals(&format!("{name}.rsf"))
             .into_iter()
             .map(f64::from)
             .collect();
-        let error = largest_difference(&found, &wanted);
+        let error = largest_difference(&times, &expected);
         // Only zeros are muted. The remaining error is that of a cubic spline with 5 samples per 20 ms, measured
         // 5.5e-5.
         assert!(error < 3e-4, "{name}: {error}");
@@ -240,18 +243,18 @@ fn moveout_mutes_what_it_stretches() {
         "sfmath n1=101 d1=0.01 n2=2 o2=0 d2=1 output=1 > ones.rsf; sfmath n1=101 d1=0.01 output=2 > v.rsf",
     );
     bench.run("sfnmo < ones.rsf velocity=v.rsf half=n str=0.5 mute=3 > a.rsf");
-    let found = bench.reals("a.rsf");
-    assert_eq!(found[..101], [1.0; 101], "nothing is stretched at offset 0");
+    let gather = bench.reals("a.rsf");
+    assert_eq!(gather[..101], [1.0; 101], "nothing is stretched at offset 0");
     // dT/dt = t/sqrt(t^2+1/4) is 1/2 at t = 0.289: from 0.28 on, each step advances by more, measured between its two
     // ends.
-    let first = found[101..].iter().position(|x| *x != 0.0).unwrap();
-    assert_eq!(first, 30, "{:?}", &found[101..140]);
+    let first = gather[101..].iter().position(|x| *x != 0.0).unwrap();
+    assert_eq!(first, 30, "{:?}", &gather[101..140]);
     let taper: Vec<f32> = (1..4)
         .map(|i| (std::f32::consts::FRAC_PI_8 * i as f32).sin().powi(2))
         .collect();
-    assert!(largest_difference(&found[101 + first..][..3], &taper) < 1e-6);
+    assert!(largest_difference(&gather[101 + first..][..3], &taper) < 1e-6);
     // Times beyond the end of the trace are muted: sqrt(t^2 + 1/4) <= 1 up to t = 0.866.
-    assert!(found[101 + 86] == 1.0 && found[101 + 87] == 0.0);
+    assert!(gather[101 + 86] == 1.0 && gather[101 + 87] == 0.0);
     let err = bench.refused("sfmath n1=50 output=2 > w.rsf; sfnmo < ones.rsf velocity=w.rsf > o.rsf");
     assert!(
         err.contains("has 50 values, but 1 gathers of 101 samples need 101"),
@@ -315,22 +318,22 @@ fn slices_layers_and_gains() {
 
 /// Coordinates far from their origin lose digits in four bytes; the programs that make points warn of it.
 #[test]
-fn coordinates_that_four_bytes_round_are_told() {
+fn coordinates_that_four_bytes_round_are_warned_of() {
     let bench = Bench::new();
     let becomes = "becomes 4728900.5, because a coordinate has four bytes: subtract a nearby origin from all coordinates";
-    let told = bench.said("sfpoints x=300000.3 y=4728900.3 z=3 > p.rsf");
+    let text = bench.messages("sfpoints x=300000.3 y=4728900.3 z=3 > p.rsf");
     assert!(
-        told.contains(&format!("sfpoints: warning: y=4728900.3 {becomes}")),
-        "{told}"
+        text.contains(&format!("sfpoints: warning: y=4728900.3 {becomes}")),
+        "{text}"
     );
-    let told = bench.said("printf '6,4728900.3,0\\n6,4728800,0\\n' | sfcsv2rsf > p.rsf");
-    assert!(told.contains(&format!("line 1: y=4728900.3 {becomes}")), "{told}");
+    let text = bench.messages("printf '6,4728900.3,0\\n6,4728800,0\\n' | sfcsv2rsf > p.rsf");
+    assert!(text.contains(&format!("line 1: y=4728900.3 {becomes}")), "{text}");
     // The points are in kilometres and 10 m apart.
-    let told = bench.said("sfpoints x=4728.9003:4729.9:0.01 z=0 > p.rsf");
-    assert!(told.contains("warning: x=4729."), "{told}");
+    let text = bench.messages("sfpoints x=4728.9003:4729.9:0.01 z=0 > p.rsf");
+    assert!(text.contains("warning: x=4729."), "{text}");
     // The source moves far with each shot.
-    let told = bench.said("sfpoints x=0.1 z=0 n=2 dx=4728900.2 > p.rsf");
-    assert!(told.contains("x=4728900.3"), "{told}");
+    let text = bench.messages("sfpoints x=0.1 z=0 n=2 dx=4728900.2 > p.rsf");
+    assert!(text.contains("x=4728900.3"), "{text}");
     for fine in [
         "sfpoints x=0:2000:12.5 y=0.1 z=3.3 n=30 dx=12.7",
         "sfpoints x=4728900.5 z=0",
@@ -339,7 +342,7 @@ fn coordinates_that_four_bytes_round_are_told() {
         "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5; do echo $i,$j,208$j.$i$j; done; done | sfcsv2rsf",
         "printf '3.14159265358979,2.71828182845904\\n3.141592653589,2.7\\n' | sfcsv2rsf",
     ] {
-        assert_eq!(bench.said(&format!("{fine} > p.rsf")), "", "{fine}");
+        assert_eq!(bench.messages(&format!("{fine} > p.rsf")), "", "{fine}");
     }
     // Headers of SEG-Y have nine digits.
     bench.run("sfpoints x=0 y=0 z=0 > s.rsf; sfpoints x=0:30:10 y=0:60:20 z=0.03 > r.rsf; sfmath n1=5 n2=4 output=1 > d.rsf; sfsegywrite < d.rsf tape=a.sgy sou=s.rsf rec=r.rsf");
@@ -349,10 +352,10 @@ fn coordinates_that_four_bytes_round_are_told() {
         bytes[at..at + 4].copy_from_slice(&(472_890_031_i32 + 2000 * trace as i32).to_be_bytes());
     }
     bench.put("b.sgy", bytes);
-    let told = bench.said("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf > o.rsf");
+    let text = bench.messages("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf > o.rsf");
     assert!(
-        told.contains("receiver 1: y=4728900.31 becomes 4728900.5, because a coordinate has four bytes: the points lie up to 4729 km apart"),
-        "{told}"
+        text.contains("receiver 1: y=4728900.31 becomes 4728900.5, because a coordinate has four bytes: the points lie up to 4729 km apart"),
+        "{text}"
     );
     // Coordinates that are near each other but far from the origin of the map: the origin= that the warning suggests
     // keeps their digits, and writing restores them.
@@ -362,18 +365,18 @@ fn coordinates_that_four_bytes_round_are_told() {
         bytes[at..at + 4].copy_from_slice(&472_880_050_i32.to_be_bytes());
         bench.put("b.sgy", bytes);
     }
-    let told = bench.said("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf > o.rsf");
+    let text = bench.messages("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf > o.rsf");
     let advice = "origin=0,4728000";
     assert!(
-        told.contains(&format!(
+        text.contains(&format!(
             "because a coordinate has four bytes: {advice} subtracts"
         )),
-        "{told}"
+        "{text}"
     );
-    let told = bench.said(&format!(
+    let text = bench.messages(&format!(
         "sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf {advice} > o.rsf"
     ));
-    assert_eq!(told, "");
+    assert_eq!(text, "");
     assert_eq!(bench.reals("s2.rsf"), [0.0, 800.5, 0.0]);
     assert_eq!(
         bench.reals("r2.rsf")[..6],

@@ -11,7 +11,7 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn verb_tells_what_is_done() {
+fn verb_describes_what_is_done() {
     let bench = bench();
     for (line, word) in [
         (
@@ -31,9 +31,9 @@ fn verb_tells_what_is_done() {
         ("sfspike n1=7 | sffft1", "sffft1: 7 samples padded to 8\n"),
         ("sfreverse < a.rsf which=2", "sfreverse: axis 2 is reversed\n"),
     ] {
-        let told = bench.said(&format!("{line} verb=y > o.rsf"));
-        assert!(told.contains(word), "{line}: {told}");
-        assert_eq!(bench.said(&format!("{line} verb=n > o.rsf")), "", "{line}");
+        let text = bench.messages(&format!("{line} verb=y > o.rsf"));
+        assert!(text.contains(word), "{line}: {text}");
+        assert_eq!(bench.messages(&format!("{line} verb=n > o.rsf")), "", "{line}");
     }
     bench.put("list.txt", "1 2 3\n4 5 6\n");
     bench.run("sfcsv2rsf < list.txt delimiter= > o.rsf");
@@ -41,7 +41,7 @@ fn verb_tells_what_is_done() {
 }
 
 #[test]
-fn what_is_probably_wrong_is_told() {
+fn what_is_probably_wrong_is_warned_of() {
     let bench = bench();
     for (line, word) in [
         (
@@ -68,10 +68,10 @@ fn what_is_probably_wrong_is_told() {
         ("sfin late.rsf", "the first 115998 bytes of the data are zeros"),
         ("sfin none.rsf", "all of the data are zeros"),
     ] {
-        let told = bench.said(&format!("{line} > o.txt"));
+        let text = bench.messages(&format!("{line} > o.txt"));
         assert!(
-            told.contains("warning: ") && told.contains(word),
-            "{line}: {told}"
+            text.contains("warning: ") && text.contains(word),
+            "{line}: {text}"
         );
     }
     for line in [
@@ -84,7 +84,7 @@ fn what_is_probably_wrong_is_told() {
         "sfin end.rsf check=0",
         "sfin short.rsf",
     ] {
-        assert_eq!(bench.said(&format!("{line} > o.txt")), "", "{line}");
+        assert_eq!(bench.messages(&format!("{line} > o.txt")), "", "{line}");
     }
 }
 
@@ -97,12 +97,12 @@ fn texts_reach_headers() {
         bench.run("sfget < c.rsf title label1 unit1 d1"),
         "title=Three spikes\nlabel1=Time\nunit1=s\nd1=0.004\n"
     );
-    let told = String::from_utf8(bench.bytes("told.txt")).unwrap();
+    let text = String::from_utf8(bench.bytes("told.txt")).unwrap();
     assert!(
-        told.starts_with("in:\n    in=\"./a.rsf@\"\n    esize=4 type=float form=native \n"),
-        "{told}"
+        text.starts_with("in:\n    in=\"./a.rsf@\"\n    esize=4 type=float form=native \n"),
+        "{text}"
     );
-    assert!(told.ends_with("\t8 elements 32 bytes\n"), "{told}");
+    assert!(text.ends_with("\t8 elements 32 bytes\n"), "{text}");
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn refusals_of_single_programs() {
             "fp= and sort= are for pairs (n1=2 in the input); this input has regular samples, n1=5",
         ),
     ] {
-        let told = bench.refused(&format!("{line} > o.rsf"));
-        assert!(told.contains(word), "{line}: {told}");
+        let message = bench.refused(&format!("{line} > o.rsf"));
+        assert!(message.contains(word), "{line}: {message}");
     }
     // nkey=3 is the last of the keys and is accepted.
     bench.run("sfheadermath < a.rsf segy=n nkey=3 output=9 > o.rsf");
@@ -136,16 +136,16 @@ fn refusals_of_single_programs() {
 fn removing_what_has_lost_its_data() {
     let bench = bench();
     bench.run("sfspike n1=3 > b.rsf; sfspike n1=3 > c.rsf; rm b.rsf@ c.rsf@");
-    let told = bench.said("sfrm b.rsf");
+    let text = bench.messages("sfrm b.rsf");
     assert!(
-        told.contains("warning: b.rsf: cannot read data file ./b.rsf@ (the numbers of a header; sfcp and sfmv take them along): No such file"),
-        "{told}"
+        text.contains("warning: b.rsf: cannot read data file ./b.rsf@ (the numbers of a header; sfcp and sfmv take them along): No such file"),
+        "{text}"
     );
-    assert_eq!(bench.said("sfrm -f c.rsf"), "");
+    assert_eq!(bench.messages("sfrm -f c.rsf"), "");
     assert!(!bench.path("b.rsf").exists() && !bench.path("c.rsf").exists());
-    let told = bench.refused("sfrm b.rsf");
-    assert!(told.contains("cannot read b.rsf"), "{told}");
+    let message = bench.refused("sfrm b.rsf");
+    assert!(message.contains("cannot read b.rsf"), "{message}");
     bench.run("sfrm -f b.rsf");
-    assert_eq!(bench.said("sfrm -v a.rsf"), "sfrm: a.rsf is removed\n");
+    assert_eq!(bench.messages("sfrm -v a.rsf"), "sfrm: a.rsf is removed\n");
     assert!(!bench.path("a.rsf").exists() && !bench.path("a.rsf@").exists());
 }

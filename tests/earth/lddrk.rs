@@ -81,9 +81,9 @@ fn misfits(desk: &Desk, words: &str) -> Vec<f64> {
             let t = FIRST + STEP * *k as f64;
             (0..3).map(move |c| (c, t, reference[(3 * station + c) * SAMPLES + k]))
         });
-        largest(off.map(|(c, t, wanted)| value(c, t) - wanted)) / top
+        largest(off.map(|(c, t, expected)| value(c, t) - expected)) / top
     };
-    let mut found: Vec<f64> = (0..9)
+    let mut misfits: Vec<f64> = (0..9)
         .map(|station| misfit(station, &|c, t| own(station, c, t)))
         .collect();
     let [x, y] = [2000.0 - BESIDE[0][0], 4000.0 - BESIDE[0][1]];
@@ -91,8 +91,8 @@ fn misfits(desk: &Desk, words: &str) -> Vec<f64> {
         let [a, east, south] = [9, 10, 11].map(|station| own(station, c, t));
         a + (east - a) / 2.0 * x - (south - a) / 2.0 * y
     };
-    found.push(misfit(MISPLACED, &continued));
-    found
+    misfits.push(misfit(MISPLACED, &continued));
+    misfits
 }
 
 #[test]
@@ -106,15 +106,15 @@ fn an_example_of_specfem3d_runs_as_its_folder_is() {
         ("tdc=y", [1.25e-3, 1e-3, 1e-3]),
         ("tdc=y qfit=lddrk", [1.3e-3, 5e-4, 5e-4]),
     ] {
-        let found = misfits(&desk, words);
+        let misfits = misfits(&desk, words);
         let others = (0..9).filter(|station| *station != MISPLACED);
-        let worst = largest(others.map(|station| found[station]));
+        let worst = largest(others.map(|station| misfits[station]));
         println!(
             "{words}: {worst:.2e}, X2 {:.2e} and {:.2e}",
-            found[MISPLACED], found[9]
+            misfits[MISPLACED], misfits[9]
         );
-        let all = largest([worst, found[MISPLACED]]);
-        for (misfit, limit) in [all, worst, found[9]].into_iter().zip(limits) {
+        let all = largest([worst, misfits[MISPLACED]]);
+        for (misfit, limit) in [all, worst, misfits[9]].into_iter().zip(limits) {
             assert!(misfit < limit, "{words}: {misfit:.2e} of {limit:.1e}");
         }
     }

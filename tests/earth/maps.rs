@@ -22,8 +22,8 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
         "NEAR",
         "A DB 5000 2000 0 0\nB DB 5000 4701.995 0 0\nC DB 5000 1000 0 0\n",
     );
-    let told = desk.ran(&format!("{RUN} cmt=CMT stations=NEAR > b.rsf")).err;
-    assert!(!told.contains("outside"), "{told}");
+    let text = desk.ran(&format!("{RUN} cmt=CMT stations=NEAR > b.rsf")).err;
+    assert!(!text.contains("outside"), "{text}");
     let b = desk.read("b.rsf");
     assert!(magnitude(&b) > 0.0);
     // B is moved at right angles to the ground, which has a slope of 5 %: by 40/(1 + 0.05^2) 0.05 m along x.
@@ -71,11 +71,11 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
         ("stations=FAR outside=leave", "all stations are outside the mesh"),
     ] {
         desk.put("FAR", "A DB 5000 2000 0 -4000\n");
-        let made = desk.sh(&format!("{RUN} cmt=CMT {words} > e.rsf"));
+        let run = desk.sh(&format!("{RUN} cmt=CMT {words} > e.rsf"));
         assert!(
-            made.code == 1 && made.err.contains(sentence),
+            run.code == 1 && run.err.contains(sentence),
             "{words}: {}",
-            made.err
+            run.err
         );
     }
 }
@@ -93,8 +93,8 @@ fn sources_that_are_left_out_leave_the_others_as_they_are() {
     desk.put("LEFT", format!("{strong}{later}"));
     desk.put("WEAK", format!("{weak}{later}"));
     desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
-    let told = desk.ran(&format!("{RUN} cmt=LEFT stations=STATIONS outside=leave > a.rsf"));
-    assert!(told.err.contains("1 point outside the mesh left out"), "{told:?}");
+    let run = desk.ran(&format!("{RUN} cmt=LEFT stations=STATIONS outside=leave > a.rsf"));
+    assert!(run.err.contains("1 point outside the mesh left out"), "{run:?}");
     desk.ran(&format!("{RUN} cmt=WEAK stations=STATIONS > b.rsf"));
     // The run without the early source begins later, by 40 steps.
     let late = desk.axes("a.rsf", 3)[2].o - desk.axes("b.rsf", 3)[2].o;
@@ -122,9 +122,9 @@ fn files_of_sources_that_are_left_out_are_not_used() {
     desk.put("NEAR", near);
     desk.ran(&format!("{RUN} cmt=BOTH stations=STATIONS outside=leave > a.rsf"));
     desk.ran(&format!("{RUN} cmt=NEAR stations=STATIONS > b.rsf"));
-    let found = desk.read("a.rsf");
-    assert!(magnitude(&found) > 0.0);
-    assert_eq!(found, desk.read("b.rsf"));
+    let records = desk.read("a.rsf");
+    assert!(magnitude(&records) > 0.0);
+    assert_eq!(records, desk.read("b.rsf"));
 }
 
 /// A box of 6 by 6 by 3 km that begins at these x and y.
@@ -207,15 +207,15 @@ fn waves_are_the_same_far_from_zero() {
         ("epsg=2225", "epsg=2225 has units of 0.3048"),
         ("utm=33", "the mesh has no ground there"),
     ] {
-        let made = desk.sh(&format!(
+        let run = desk.sh(&format!(
             "{FAR_RUN} mesh=far.rsf cmt=CMT stations=DEGREES outside=error {words} > f.rsf"
         ));
         assert!(
-            made.code == 1 && made.err.contains(sentence),
+            run.code == 1 && run.err.contains(sentence),
             "{words}: {}",
-            made.err
+            run.err
         );
-        short_places(&made.err);
+        short_places(&run.err);
     }
 }
 
@@ -229,13 +229,13 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
     );
     desk.put("STATIONS", "S XX 3300 2900 0 900\n");
     let run = "sfsem3d-gpu mesh=water.rsf cmt=CMT stations=STATIONS nt=300 dt=0.01 device=cpu data=pressure";
-    let told = desk.ran(&format!("{run} > a.rsf")).err;
+    let text = desk.ran(&format!("{run} > a.rsf")).err;
     assert!(
-        told.contains("cmt=CMT: source 1 is in a fluid") && told.contains("fluid=specfem does the same"),
-        "{told}"
+        text.contains("cmt=CMT: source 1 is in a fluid") && text.contains("fluid=specfem does the same"),
+        "{text}"
     );
-    let told = desk.ran(&format!("{run} fluid=specfem > b.rsf")).err;
-    assert!(!told.contains("fluid"), "{told}");
+    let text = desk.ran(&format!("{run} fluid=specfem > b.rsf")).err;
+    assert!(!text.contains("fluid"), "{text}");
     desk.ran(&format!("{run} fluid=moment > c.rsf"));
     assert_eq!(desk.read("a.rsf"), desk.read("c.rsf"));
     // Sources and receivers from other files do not have these parameters.
@@ -244,12 +244,12 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
         "cmt=CMT stations=STATIONS",
         "sou=sou.rsf rec=sou.rsf stf=ricker freq=1",
     );
-    let told = desk.ran(&format!("{other} fluid=specfem depth=z plan=y")).err;
+    let text = desk.ran(&format!("{other} fluid=specfem depth=z plan=y")).err;
     for words in [
         "fluid= has no effect without cmt= or quakeml=",
         "depth= has no effect without cmt=, force=, quakeml= or stations=",
     ] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(text.contains(words), "{words}: {text}");
     }
     // A time function in a file of samples is the moment itself, in a fluid as well.
     let samples: String = (0..300)
@@ -259,10 +259,10 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
     let own = std::fs::read_to_string(desk.path("CMT")).unwrap();
     desk.put("OWN", format!("{own}DATA/stf.dat\n"));
     let own = run.replace("cmt=CMT", "cmt=OWN");
-    let told = desk.ran(&format!("{own} > d.rsf")).err;
-    assert!(!told.contains("fluid"), "{told}");
-    let told = desk.ran(&format!("{own} fluid=specfem > e.rsf")).err;
-    assert!(told.contains("fluid= has no effect"), "{told}");
+    let text = desk.ran(&format!("{own} > d.rsf")).err;
+    assert!(!text.contains("fluid"), "{text}");
+    let text = desk.ran(&format!("{own} fluid=specfem > e.rsf")).err;
+    assert!(text.contains("fluid= has no effect"), "{text}");
     assert_eq!(desk.read("d.rsf"), desk.read("e.rsf"));
     // Velocity is the derivative of displacement.
     let (plain, bell) = (desk.read("a.rsf"), desk.read("b.rsf"));
@@ -274,10 +274,10 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
 }
 
 /// Positions in metres are printed to centimetres, not with the fifteen digits of a projection.
-fn short_places(said: &str) {
-    if let Some((_, place)) = said.split_once("is at x=") {
+fn short_places(message: &str) {
+    if let Some((_, place)) = message.split_once("is at x=") {
         let numbers = place.split_once(": the mesh").unwrap().0.split(", y=");
         let decimals = numbers.map(|number| number.split_once('.').map_or(0, |(_, behind)| behind.len()));
-        assert!(decimals.max().unwrap() <= 2, "{said}");
+        assert!(decimals.max().unwrap() <= 2, "{message}");
     }
 }

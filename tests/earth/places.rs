@@ -37,9 +37,9 @@ pub fn beside(latitude: f64, longitude: f64, distance: f64, azimuth: f64) -> [f6
 }
 
 fn run(desk: &Desk, line: &str) -> String {
-    let made = desk.sh(line);
-    assert_eq!(made.code, 0, "{line}: {}", made.err);
-    made.err
+    let run = desk.sh(line);
+    assert_eq!(run.code, 0, "{line}: {}", run.err);
+    run.err
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn an_earthquake_in_a_box_is_its_tensor_along_the_axes() {
         ),
     );
     let file = desk.open("a.rsf");
-    let told = |key: &str| file.header().text(key);
-    assert_eq!(told("stations").as_deref(), Some("XX.A,XX.B"));
-    assert_eq!(told("origin_time").as_deref(), Some("1994-06-09T00:33:16.400000"));
-    assert!(told("time_shift").is_some());
+    let text = |key: &str| file.header().text(key);
+    assert_eq!(text("stations").as_deref(), Some("XX.A,XX.B"));
+    assert_eq!(text("origin_time").as_deref(), Some("1994-06-09T00:33:16.400000"));
+    assert!(text("time_shift").is_some());
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     let top = magnitude(&b);
     let expected = b.chunks(6).flat_map(|plain| {
@@ -171,7 +171,7 @@ fn earthquakes_of_one_file_add_up() {
 }
 
 #[test]
-fn latitudes_are_geographic_unless_said_otherwise() {
+fn latitudes_are_geographic_by_default() {
     let desk = Desk::new();
     run(
         &desk,
@@ -203,14 +203,14 @@ fn latitudes_are_geographic_unless_said_otherwise() {
     );
     let frame = Frame::at(station, 11.0);
     let (turned, plain) = (desk.read("a.rsf"), desk.read("c.rsf"));
-    let wanted: Vec<f64> = plain
+    let expected: Vec<f64> = plain
         .chunks(3)
         .flat_map(|zxy| {
             let x = [zxy[1], zxy[2], zxy[0]].map(f64::from);
             [frame.up, frame.north, frame.east].map(|axis| axis.iter().zip(x).map(|(a, x)| a * x).sum())
         })
         .collect();
-    let apart = relative_difference(&turned, &wanted);
+    let apart = relative_difference(&turned, &expected);
     println!("{apart:.1e}");
     assert!(apart < 1e-5, "{apart}");
 }
@@ -247,17 +247,17 @@ fn what_cannot_be_placed_gets_a_sentence() {
         ),
         ("cmt=CMT stations=STATIONS radius=-1", "radius=-1"),
     ] {
-        let made = desk.sh(&format!(
+        let run = desk.sh(&format!(
             "sfsem3d-gpu mesh=e.rsf {words} nt=2 dt=1 device=cpu > d.rsf"
         ));
-        assert_eq!(made.code, 1, "{words}: {}", made.err);
-        assert!(made.err.contains(sentence), "{words}: {}", made.err);
+        assert_eq!(run.code, 1, "{words}: {}", run.err);
+        assert!(run.err.contains(sentence), "{words}: {}", run.err);
     }
 }
 
 /// Degrees in a box without a projection, and a name that two stations have, get messages.
 #[test]
-fn degrees_in_a_box_and_names_that_stand_twice_are_told() {
+fn degrees_in_a_box_and_names_that_stand_twice_are_warned_of() {
     let desk = Desk::new();
     run(
         &desk,
@@ -274,7 +274,7 @@ fn degrees_in_a_box_and_names_that_stand_twice_are_told() {
         "A XX 30000 9000 0 100\nB XX 20000 9000 0 100\nA XX 12000 33000 0 200\n",
     );
     desk.put("ONCE", "A XX 30000 9000 0 100\nB XX 12000 33000 0 200\n");
-    let told = |cmt: &str, stations: &str| {
+    let messages = |cmt: &str, stations: &str| {
         run(
             &desk,
             &format!(
@@ -282,7 +282,7 @@ fn degrees_in_a_box_and_names_that_stand_twice_are_told() {
             ),
         )
     };
-    let both = told("DEGREES", "TWICE");
+    let both = messages("DEGREES", "TWICE");
     assert!(
         both.contains(
             "cmt=DEGREES: source 1 has latitude 42.7 and longitude 13.2, which are taken as y and x"
@@ -290,7 +290,7 @@ fn degrees_in_a_box_and_names_that_stand_twice_are_told() {
         "{both}"
     );
     assert!(both.contains("stations=TWICE has XX.A more than once"), "{both}");
-    let none = told("METRES", "ONCE");
+    let none = messages("METRES", "ONCE");
     assert!(
         !none.contains("if they are degrees") && !none.contains("more than once"),
         "{none}"

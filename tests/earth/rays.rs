@@ -84,7 +84,7 @@ impl Shells {
     /// ones that turn, or are reflected at the bottom of the shells.
     pub fn first(&self, from: f64, distance: f64, reflected: bool) -> Option<f64> {
         let top = self.shells[0][0];
-        let wanted = distance.to_radians();
+        let expected = distance.to_radians();
         let own = self.shells.iter().find(|s| s[1] < from && from <= s[0]);
         let most = own.map_or(0.0, |s| {
             from / (s[2] + (s[3] - s[2]) * (s[0] - from) / (s[0] - s[1]))
@@ -96,13 +96,13 @@ impl Shells {
             for k in 0..=n {
                 let now = curve(most * (k as f64 / n as f64 * std::f64::consts::FRAC_PI_2).sin());
                 if let (Some(a), Some(b)) = (before, now)
-                    && (a[1] - wanted) * (b[1] - wanted) <= 0.0
+                    && (a[1] - expected) * (b[1] - expected) <= 0.0
                     && (a[1] - b[1]).abs() < 0.05
                 {
                     let part = if a[1] == b[1] {
                         0.0
                     } else {
-                        (wanted - a[1]) / (b[1] - a[1])
+                        (expected - a[1]) / (b[1] - a[1])
                     };
                     let time = a[0] + part * (b[0] - a[0]);
                     best = Some(best.map_or(time, |t: f64| t.min(time)));
@@ -148,9 +148,9 @@ mod tests {
         for (from, distance) in [(6e6, 40.0_f64), (5.5e6, 20.0), (5.5e6, 60.0)] {
             let c = distance.to_radians().cos();
             let exact = (from * from + 3.6e13 - 2.0 * from * 6e6 * c).sqrt() / 8000.0;
-            let found = straight.first(from, distance, false).unwrap();
-            println!("straight rays: {:.1e}", found / exact - 1.0);
-            assert!((found / exact - 1.0).abs() < 1e-4, "{found} {exact}");
+            let time = straight.first(from, distance, false).unwrap();
+            println!("straight rays: {:.1e}", time / exact - 1.0);
+            assert!((time / exact - 1.0).abs() < 1e-4, "{time} {exact}");
         }
     }
 }

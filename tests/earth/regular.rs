@@ -101,17 +101,17 @@ fn layers_of_specfem3d_are_repeated() {
     desk.ran(
         "sfsem3d-gpu specfem=MESH cmt=CMTSOLUTION stations=STATIONS data=displacement qref=1 nt=1000 dt=0.0025 fcpml=12.7 device=cpu > out.rsf",
     );
-    let (found, reference) = (desk.read("out.rsf"), desk.read("reference.rsf"));
+    let (records, reference) = (desk.read("out.rsf"), desk.read("reference.rsf"));
     // Stations in water and in rock; X, Y, Z of the reference are E, N, Z here.
     for (stations, limit) in [(0..9, 3.5e-2), (9..19, 9e-3)] {
         let own =
             |stations: Range<usize>| &reference[3 * SAMPLES * stations.start..3 * SAMPLES * stations.end];
         let top = magnitude(own(stations.clone()));
         let off = stations.flat_map(|station| {
-            let (found, reference) = (&found, &reference);
+            let (records, reference) = (&records, &reference);
             (0..3 * SAMPLES).map(move |k| {
                 let (c, sample) = (k / SAMPLES, k % SAMPLES);
-                let own = found[(EVERY * sample * 3 + 2 - c) * 19 + station];
+                let own = records[(EVERY * sample * 3 + 2 - c) * 19 + station];
                 f64::from(own - reference[(3 * station + c) * SAMPLES + sample])
             })
         });

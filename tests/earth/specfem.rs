@@ -105,39 +105,39 @@ fn places_beside_above_and_below_the_mesh_are_named() {
             "stations=BESIDE: DB.X1 is at x=200, y=5000: the mesh has no ground there",
         ),
     ] {
-        let made = desk.sh(&format!("{RUN} outside=error {words} > d.rsf"));
-        assert_eq!(made.code, 1, "{words}: {}", made.err);
-        assert!(made.err.contains(sentence), "{words}: {}", made.err);
-        assert_eq!(made.err.lines().count(), 1, "{words}: {}", made.err);
+        let run = desk.sh(&format!("{RUN} outside=error {words} > d.rsf"));
+        assert_eq!(run.code, 1, "{words}: {}", run.err);
+        assert!(run.err.contains(sentence), "{words}: {}", run.err);
+        assert_eq!(run.err.lines().count(), 1, "{words}: {}", run.err);
     }
     desk.ran("sfhexmesh sphere=y nx=2 width=10 bottom=5.8e6 skip=15000,24400,80000,220000,400000 judge=n base=e > e.rsf");
-    let made = desk.sh("sfsem3d-gpu mesh=e.rsf cmt=CMT stations=STATIONS nt=2 dt=1 device=cpu > d.rsf");
+    let run = desk.sh("sfsem3d-gpu mesh=e.rsf cmt=CMT stations=STATIONS nt=2 dt=1 device=cpu > d.rsf");
     assert!(
-        made.code == 1 && made.err.contains("has latorUTM: and longorUTM:, metres in a box"),
+        run.code == 1 && run.err.contains("has latorUTM: and longorUTM:, metres in a box"),
         "{}",
-        made.err
+        run.err
     );
-    let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
-    assert!(made.err.contains("cannot read cmt=TIMES"), "{}", made.err);
+    let run = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
+    assert!(run.err.contains("cannot read cmt=TIMES"), "{}", run.err);
     desk.put("TIMES", format!("{}DATA/stf.dat\n", cmt(3500.0, 6500.0, 1.2)));
-    let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
+    let run = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
     assert!(
-        made.code == 1
-            && made
+        run.code == 1
+            && run
                 .err
                 .contains("TIMES names DATA/stf.dat as the file of a time function"),
         "{}",
-        made.err
+        run.err
     );
     desk.put("stf.dat", "# values\n0.0\n1.0\n");
-    let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
+    let run = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
     assert!(
-        made.code == 1
-            && made
+        run.code == 1
+            && run
                 .err
                 .contains("DATA/stf.dat of TIMES has 2 samples, but nt=150"),
         "{}",
-        made.err
+        run.err
     );
 }
 
@@ -300,8 +300,8 @@ fn forces_are_those_of_their_directions_and_time_functions() {
             "sou= is missing (an RSF file of points), or cmt=, force= or quakeml=",
         ),
     ] {
-        let made = desk.sh(&format!("{RUN} {words} stations=STATIONS > d.rsf"));
-        assert_eq!(made.code, 1, "{words}: {}", made.err);
-        assert!(made.err.contains(sentence), "{words}: {}", made.err);
+        let run = desk.sh(&format!("{RUN} {words} stations=STATIONS > d.rsf"));
+        assert_eq!(run.code, 1, "{words}: {}", run.err);
+        assert!(run.err.contains(sentence), "{words}: {}", run.err);
     }
 }

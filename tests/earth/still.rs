@@ -163,7 +163,7 @@ impl<'a> Ball<'a> {
 
     /// The motion of the centre of mass (U, V), or the rotation of the whole sphere (W), by functions of degree 1; a
     /// source inside can cause neither.
-    fn mean(&self, found: &[f64], fields: usize) -> f64 {
+    fn mean(&self, solution: &[f64], fields: usize) -> f64 {
         let (mut moved, mut all) = (0.0, 0.0);
         for k in 0..self.ends.len() - 1 {
             let (radii, weights, _) = self.shell(k);
@@ -172,10 +172,10 @@ impl<'a> Ball<'a> {
                 let (r, p) = (radii[q], (k * DEGREE + q) * fields);
                 let mass = self.model.seen_from(middle, r).density * weights[q] * r * r;
                 if fields == 2 {
-                    moved += mass * (found[p] + 2.0 * found[p + 1]);
+                    moved += mass * (solution[p] + 2.0 * solution[p + 1]);
                     all += 3.0 * mass;
                 } else {
-                    moved += mass * r * found[p];
+                    moved += mass * r * solution[p];
                     all += mass * r * r;
                 }
             }
@@ -204,9 +204,9 @@ impl<'a> Ball<'a> {
             .into_iter()
             .enumerate()
         {
-            let found = matrix.solve(self.load(load, l, at));
-            let moved = if degree == 1 { self.mean(&found, 2) } else { 0.0 };
-            answer.spheroidal[k] = [found[n - 2] - moved, found[n - 1] - moved];
+            let solution = matrix.solve(self.load(load, l, at));
+            let moved = if degree == 1 { self.mean(&solution, 2) } else { 0.0 };
+            answer.spheroidal[k] = [solution[n - 2] - moved, solution[n - 1] - moved];
         }
         if degree > 0 {
             let mut matrix = self.stiffness(l, 1);
@@ -215,9 +215,9 @@ impl<'a> Ball<'a> {
             }
             matrix.factor();
             for (k, load) in [Load::Twist, Load::Turn].into_iter().enumerate() {
-                let found = matrix.solve(self.load(load, l, at));
-                let turned = if degree == 1 { self.mean(&found, 1) } else { 0.0 };
-                answer.toroidal[k] = found[found.len() - 1] - turned * self.ends[self.ends.len() - 1];
+                let solution = matrix.solve(self.load(load, l, at));
+                let turned = if degree == 1 { self.mean(&solution, 1) } else { 0.0 };
+                answer.toroidal[k] = solution[solution.len() - 1] - turned * self.ends[self.ends.len() - 1];
             }
         }
         answer
@@ -424,16 +424,16 @@ mod tests {
         // kappa, and the surface is 4 pi a^2.
         let kappa = lambda + 2.0 / 3.0 * mu;
         let answer = ball.answer(0, at);
-        let found = answer.spheroidal[0][0] + answer.spheroidal[1][0];
+        let modelled = answer.spheroidal[0][0] + answer.spheroidal[1][0];
         let expected = 1.0 / (kappa * RADIUS.powi(2));
-        assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+        assert!((modelled / expected - 1.0).abs() < 1e-6, "{modelled} {expected}");
         // Degree 2, toroidal: a traction S on the surface gives W = c r^2 with mu (W' - W / r) = S, so c = S / (mu a).
         // By reciprocity, W(a) for a unit of W' - W / r at the source is the value of W' - W / r there, c r, divided by
         // a^2 S L.
-        let found = ball.answer(2, at).toroidal;
+        let modelled = ball.answer(2, at).toroidal;
         let per = 1.0 / (mu * RADIUS) / (RADIUS.powi(2) * 6.0);
-        assert!((found[0] / (per * at) - 1.0).abs() < 1e-6, "{found:?}");
-        assert!((found[1] / (per * at) - 1.0).abs() < 1e-6, "{found:?}");
+        assert!((modelled[0] / (per * at) - 1.0).abs() < 1e-6, "{modelled:?}");
+        assert!((modelled[1] / (per * at) - 1.0).abs() < 1e-6, "{modelled:?}");
     }
 
     #[test]

@@ -307,8 +307,8 @@ fn check(shot: &Shot, section: &Section, reach: f64, phases: &[Phase]) {
     {
         for distance in distances {
             let expected = arrival(&shells, *distance).unwrap();
-            let [found, clear] = all.pick(*distance, expected, reach);
-            let apart = 100.0 * (found / expected - 1.0);
+            let [measured, clear] = all.pick(*distance, expected, reach);
+            let apart = 100.0 * (measured / expected - 1.0);
             let line = format!(
                 "{name} at {distance}: {expected:.1} s, found {apart:+.2} %, {clear:.1} times the ends"
             );

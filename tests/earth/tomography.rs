@@ -89,8 +89,8 @@ fn regions_of_tomography_have_its_speeds() {
 fn what_is_wrong_with_a_model_gets_a_sentence() {
     let desk = folders();
     let refused = |words: &str, sentence: &str| {
-        let made = desk.sh(&format!("{RUN} specfem=model {words} > e.rsf"));
-        assert!(made.code == 1 && made.err.contains(sentence), "{}", made.err);
+        let run = desk.sh(&format!("{RUN} specfem=model {words} > e.rsf"));
+        assert!(run.code == 1 && run.err.contains(sentence), "{}", run.err);
     };
     refused(
         "",
@@ -110,7 +110,7 @@ fn what_is_wrong_with_a_model_gets_a_sentence() {
 
 /// Quality factors of a tomography file are not used, and a mesh in RSF files has no tomography at all.
 #[test]
-fn what_is_not_taken_from_a_tomography_file_is_told() {
+fn what_is_not_taken_from_a_tomography_file_is_listed() {
     let desk = folders();
     let plain = model(|_| [2800.0, 1500.0, 2300.0]);
     let lossy: String = plain
@@ -118,16 +118,16 @@ fn what_is_not_taken_from_a_tomography_file_is_told() {
         .enumerate()
         .map(|(k, line)| format!("{line}{}\n", if k > 3 { " 60 30" } else { "" }))
         .collect();
-    for (text, told) in [(&plain, false), (&lossy, true)] {
+    for (text, warns) in [(&plain, false), (&lossy, true)] {
         desk.put("model/tomography_model.xyz", text);
-        let said = desk.ran(&format!("{RUN} specfem=model plan=y")).err;
+        let messages = desk.ran(&format!("{RUN} specfem=model plan=y")).err;
         let words =
             "have no effect: regions that take their velocities from a tomography file do not attenuate";
-        assert_eq!(said.contains(words), told, "{said}");
+        assert_eq!(messages.contains(words), warns, "{messages}");
     }
-    for (folder, told) in [("plain", false), ("model", true)] {
-        let said = desk.ran(&format!("sfhexmesh specfem={folder} > mesh.rsf")).err;
+    for (folder, warns) in [("plain", false), ("model", true)] {
+        let messages = desk.ran(&format!("sfhexmesh specfem={folder} > mesh.rsf")).err;
         let words = "a mesh in RSF files cannot hold tomography: its regions get the least values of the tomography files";
-        assert_eq!(said.contains(words), told, "{said}");
+        assert_eq!(messages.contains(words), warns, "{messages}");
     }
 }

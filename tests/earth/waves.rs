@@ -14,8 +14,8 @@ const LONGITUDE: f64 = -67.25;
 const DISTANCES: [f64; 4] = [3.0, 4.0, 5.0, 6.0];
 
 fn run(desk: &Desk, line: &str) {
-    let made = desk.sh(line);
-    assert_eq!(made.code, 0, "{line}: {}", made.err);
+    let run = desk.sh(line);
+    assert_eq!(run.code, 0, "{line}: {}", run.err);
 }
 
 #[test]

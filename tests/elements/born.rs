@@ -323,7 +323,7 @@ fn what_is_not_linearised_is_refused() {
         (constants[k], constants[21 + k]) = (c, c);
     }
     desk.dataset("ccc.rsf", "n1=21 n2=2", &constants);
-    for (words, said) in [
+    for (words, expected) in [
         (
             "< other.rsf",
             "standard input has n1=2 n2=2 and 4 values; adj=n takes a perturbation with n1=2 n2=3, whose last axis is vp vs rho: 6 values",
@@ -353,13 +353,16 @@ fn what_is_not_linearised_is_refused() {
         let ended = desk.sh(&format!(
             "sfsemborn2d-gpu {RUN} materials=rocks.rsf {words} > x.rsf"
         ));
-        assert!(ended.code != 0 && ended.err.contains(said), "{words}: {ended:?}");
+        assert!(
+            ended.code != 0 && ended.err.contains(expected),
+            "{words}: {ended:?}"
+        );
     }
     let plan = desk.ran(&format!(
         "sfsem2d-gpu {RUN} materials=rocks.rsf ccc=ccc.rsf plan=y"
     ));
-    let told = "ccc= has no effect: no row of materials= has a 1 in column 6";
-    assert!(plan.err.contains(told), "{plan:?}");
+    let expected = "ccc= has no effect: no row of materials= has a 1 in column 6";
+    assert!(plan.err.contains(expected), "{plan:?}");
     let plan = desk.ran(&format!("sfsemborn2d-gpu {RUN} materials=rocks.rsf plan=y"));
     assert!(plan.err.contains("two wavefields advance together"), "{plan:?}");
 }

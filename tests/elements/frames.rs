@@ -14,7 +14,7 @@ fn desk() -> Desk {
 }
 
 /// Makes a mesh with this name.
-fn made(desk: &Desk, words: &str, mesh: &str) -> Outcome {
+fn add_layers(desk: &Desk, words: &str, mesh: &str) -> Outcome {
     desk.ran(&format!(
         "sfhexmesh rho=2300 vp=3000 vs=1700 judge=n {words} > {mesh}.rsf"
     ))
@@ -29,7 +29,7 @@ fn bits(desk: &Desk, words: &str) -> Vec<u32> {
 /// A box with layers of two elements on three sides.
 fn added() -> Desk {
     let desk = desk();
-    let told = made(
+    let plan = add_layers(
         &desk,
         "surfaces=800,0 layers=8 nx=12 xmin=0 xmax=1200 cpml=180",
         "added",
@@ -39,7 +39,7 @@ fn added() -> Desk {
         "perfectly matched layers: 2 elements (200 m) at xmin, 2 elements (200 m) at xmax, 2 elements (200 m) at bottom",
         "makes layers of fewer than 3 elements",
     ] {
-        assert!(told.contains(words), "{told}");
+        assert!(plan.contains(words), "{plan}");
     }
     desk
 }
@@ -47,7 +47,7 @@ fn added() -> Desk {
 #[test]
 fn layers_around_a_box_are_those_of_a_larger_one() {
     let desk = added();
-    made(
+    add_layers(
         &desk,
         "surfaces=1000,0 layers=10 nx=16 xmin=-200 xmax=1400",
         "larger",
@@ -55,14 +55,14 @@ fn layers_around_a_box_are_those_of_a_larger_one() {
     let own = bits(&desk, "mesh=added.rsf");
     assert!(own == bits(&desk, "mesh=larger.rsf cpml=200") && own != bits(&desk, "mesh=larger.rsf"));
     assert!(bits(&desk, "mesh=added.rsf cpml=0") == bits(&desk, "mesh=larger.rsf"));
-    for (thickness, told) in [(100, false), (20, true)] {
+    for (thickness, warns) in [(100, false), (20, true)] {
         let run = desk.sh(&format!(
             "{RUN} mesh=larger.rsf cpml={thickness} nt=2 dt=1e-5 > d.rsf"
         ));
-        let found = run.err.contains(
+        let warned = run.err.contains(
             "cpml=20 m is thinner than elements along the sides that absorb, which are up to 100 m wide",
         ) && run.err.contains("give cpml=300 (three elements) or more");
-        assert_eq!(found, told, "{run:?}");
+        assert_eq!(warned, warns, "{run:?}");
     }
     // Layers below and above, and a layer that is thicker than the box.
     for (box_words, larger) in [
@@ -76,8 +76,8 @@ fn layers_around_a_box_are_those_of_a_larger_one() {
         ),
     ] {
         let thickness = box_words.split("cpml=").nth(1).unwrap();
-        made(&desk, &format!("{box_words} nx=12 xmin=0 xmax=1200"), "box");
-        made(&desk, &format!("{larger} nx=12 xmin=0 xmax=1200"), "larger-box");
+        add_layers(&desk, &format!("{box_words} nx=12 xmin=0 xmax=1200"), "box");
+        add_layers(&desk, &format!("{larger} nx=12 xmin=0 xmax=1200"), "larger-box");
         assert!(
             bits(&desk, "mesh=box.rsf") == bits(&desk, &format!("mesh=larger-box.rsf cpml={thickness}")),
             "{box_words}"
@@ -95,10 +95,10 @@ fn the_step_that_is_printed_holds_in_layers() {
             .and_then(|word| word.parse().ok())
             .unwrap_or(f64::NAN)
     };
-    let told = desk.ran("sfhexmesh mesh=added.rsf > figures.rsf").err;
+    let text = desk.ran("sfhexmesh mesh=added.rsf > figures.rsf").err;
     assert!(
-        told.contains("; 64 elements in perfectly matched layers"),
-        "{told}"
+        text.contains("; 64 elements in perfectly matched layers"),
+        "{text}"
     );
     let plan = desk.ran(&format!("{RUN} mesh=added.rsf plan=y > plan.rsf")).err;
     assert!(
@@ -106,7 +106,7 @@ fn the_step_that_is_printed_holds_in_layers() {
         "{plan}"
     );
     let (printed, taken) = (
-        step(&told, "largest stable step "),
+        step(&text, "largest stable step "),
         step(&plan, "certainly stable "),
     );
     assert!(printed <= taken && printed > 0.998 * taken, "{printed} {taken}");
@@ -115,7 +115,7 @@ fn the_step_that_is_printed_holds_in_layers() {
 #[test]
 fn elements_in_layers_are_given_once() {
     let desk = added();
-    for (pairs, told) in [
+    for (pairs, expected) in [
         ([0, 1, 0, 5], "has element 0 twice"),
         ([0, 1, 900, 1], "element 900 with axes 1"),
         ([0, 2, 1, 1], "axes are 1 (x), 3 (z) or 5 (both)"),
@@ -124,19 +124,19 @@ fn elements_in_layers_are_given_once() {
         desk.put("pairs.txt", text.join(" "));
         desk.ran("echo n1=2 n2=2 'data_format=ascii_int in=pairs.txt' | sfbasics dd form=native > pairs.rsf");
         let run = desk.sh(&format!("{RUN} mesh=added.rsf pml=pairs.rsf > d.rsf"));
-        assert!(run.code == 1 && run.err.contains(told), "{told}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{expected}: {run:?}");
     }
-    for (words, told) in [
+    for (words, expected) in [
         ("absorbing=none", "pml= has no effect with absorbing=none"),
         ("cpml=200", "pml= has no effect with cpml="),
     ] {
         let run = desk.ran(&format!("{RUN} mesh=added.rsf pml=added-pml.rsf {words} > d.rsf"));
-        assert!(run.err.contains(told), "{run:?}");
+        assert!(run.err.contains(expected), "{run:?}");
     }
 }
 
 #[test]
-fn receivers_in_layers_are_told() {
+fn receivers_in_layers_are_warned_of() {
     let desk = added();
     assert!(
         !desk
@@ -199,10 +199,10 @@ fn regions_and_hills_go_on_in_layers() {
     let desk = Desk::new();
     let hill: Vec<f32> = (0..5 * 5).map(|k| -10.0 * (k % 5 * (k / 5)) as f32).collect();
     desk.dataset("hill.rsf", "n1=5 d1=100 n2=5 d2=100", &hill);
-    let told = desk.ran(
+    let run = desk.ran(
         "sfhexmesh surfaces=600,300,hill.rsf layers=3,3 nx=4 ny=4 rho=2300,2000 vp=3000,2000 vs=1700,1000 absorb=xmax,ymin,ymax,bottom cpml=100 judge=n > hill-mesh.rsf",
     );
-    assert!(told.err.contains("1 element (100 m) at xmax"), "{told:?}");
+    assert!(run.err.contains("1 element (100 m) at xmax"), "{run:?}");
     let whole = |name: &str| -> Vec<i32> { desk.open(name).read_all().unwrap() };
     let (regions, layers) = (whole("hill-mesh-regions.rsf"), whole("hill-mesh-pml.rsf"));
     assert_eq!(regions.iter().filter(|region| **region == 0).count(), 4 * 30);
@@ -226,7 +226,7 @@ fn regions_and_hills_go_on_in_layers() {
 fn layers_that_a_box_cannot_have_are_sentences() {
     let desk = Desk::new();
     desk.dataset("dip.rsf", "n1=2 d1=1200", &[800.0, 900.0]);
-    for (words, told) in [
+    for (words, expected) in [
         (
             "surfaces=800,0 layers=8 doubling=1 cpml=100",
             "doublings have slanted elements",
@@ -241,6 +241,6 @@ fn layers_that_a_box_cannot_have_are_sentences() {
         let run = desk.sh(&format!(
             "sfhexmesh nx=12 xmin=0 xmax=1200 rho=2300 vp=3000 vs=1700 judge=n {words} > no.rsf"
         ));
-        assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{words}: {run:?}");
     }
 }

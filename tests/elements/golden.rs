@@ -178,8 +178,8 @@ fn a_run_goes_on_behind_a_state_in_any_cut() {
     let (whole, _) = run("", "0");
     assert!(run("checkpoint=state every=20 ngpu=2", "1").0 == whole);
     for (name, cut) in [("1", "ngpu=1"), ("2", "ngpu=3")] {
-        let (numbers, told) = run(&format!("resume=state {cut}"), name);
-        assert!(told.contains("continues after step 40 of 45"), "{told}");
+        let (numbers, messages) = run(&format!("resume=state {cut}"), name);
+        assert!(messages.contains("continues after step 40 of 45"), "{messages}");
         assert!(numbers == whole, "{cut}");
     }
     let other = case

@@ -41,10 +41,10 @@ pub fn misfit(desk: &Desk, words: &str) -> f64 {
 }
 
 /// Compares a derivative with fourth-order differences of a misfit, which is a function of a relative change.
-fn differences(found: f64, at: impl Fn(f64) -> f64) -> [f64; 2] {
+fn differences(derivative: f64, at: impl Fn(f64) -> f64) -> [f64; 2] {
     let step = 4e-3;
     let central = |step: f64| (at(step) - at(-step)) / (2.0 * step);
-    [found, (4.0 * central(step) - central(2.0 * step)) / 3.0]
+    [derivative, (4.0 * central(step) - central(2.0 * step)) / 3.0]
 }
 
 #[test]
@@ -69,9 +69,11 @@ fn gradients_of_regions_are_differences_of_the_misfit() {
         for (region, column, parameter) in [(0, 2, 1), (1, 1, 0), (1, 0, 2)] {
             let at = 6 * region + column;
             let by = f64::from(gradient[2 * parameter + region]) * f64::from(ROCKS[at]);
-            let [found, truth] = differences(by, |share| run(share, at));
-            println!("{words} region {region} parameter {parameter}: {found:e}, by differences {truth:e}");
-            apart.push((found - truth) / truth);
+            let [derivative, truth] = differences(by, |share| run(share, at));
+            println!(
+                "{words} region {region} parameter {parameter}: {derivative:e}, by differences {truth:e}"
+            );
+            apart.push((derivative - truth) / truth);
         }
         assert!(largest(apart) < 2e-3);
     }
@@ -106,9 +108,9 @@ fn gradients_of_nodes_are_differences_of_the_misfit() {
     for node in [7, 14, 27] {
         let by = f64::from(gradient[node]) * f64::from(speeds[node]);
         // A node changes the misfit less than a region does, so the step is larger.
-        let [found, truth] = differences(by, |share| run(node, 4.0 * share, "") / 4.0);
-        println!("node {node}: {found:e}, by differences {truth:e}");
-        apart.push((found - truth) / scale);
+        let [derivative, truth] = differences(by, |share| run(node, 4.0 * share, "") / 4.0);
+        println!("node {node}: {derivative:e}, by differences {truth:e}");
+        apart.push((derivative - truth) / scale);
     }
     assert!(largest(apart) < 2e-3);
     // The sum over the nodes of a grid is the derivative with respect to the region.
@@ -147,14 +149,14 @@ fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
         "sfsem2d-gpu {run} device=cpu materials=other.rsf > data.rsf"
     ));
     desk.dataset("deep.rsf", "n1=2 n2=2", &[100.0, 15.0, 290.0, 260.0]);
-    let told = |rec: &str| {
+    let messages_with = |rec: &str| {
         let run = run.replace("rec=rec.rsf", rec);
         desk.ran(&format!(
             "sfsem2d-gpu {run} device=cpu materials=other.rsf plan=y > plan.txt"
         ))
         .err
     };
-    let (wet, dry) = (told("rec=rec.rsf"), told("rec=deep.rsf"));
+    let (wet, dry) = (messages_with("rec=rec.rsf"), messages_with("rec=deep.rsf"));
     assert!(
         !wet.contains("in solids") && dry.contains("in solids (the first is number 2"),
         "{wet}{dry}"
@@ -172,9 +174,9 @@ fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
     for (region, column, parameter) in [(0, 2, 1), (0, 1, 0), (1, 1, 0), (1, 0, 2)] {
         let number = 6 * region + column;
         let by = f64::from(gradient[2 * parameter + region]) * f64::from(sea[number]);
-        let [found, truth] = differences(by, |share| at(share, number));
-        println!("region {region} parameter {parameter}: {found:e}, by differences {truth:e}");
-        apart.push([found - truth, truth]);
+        let [derivative, truth] = differences(by, |share| at(share, number));
+        println!("region {region} parameter {parameter}: {derivative:e}, by differences {truth:e}");
+        apart.push([derivative - truth, truth]);
     }
     // The misfit is printed with nine digits, from records in single precision, so its differences are too inaccurate
     // for derivatives far below the largest one.
@@ -223,22 +225,22 @@ fn data_may_end_before_the_run() {
         ("sfsemgrad2d-gpu", "weight=weight.rsf"),
         ("sfsemborn2d-gpu adj=y", ""),
     ] {
-        let made = |data: &str, more: &str| {
+        let gradient_of = |data: &str, more: &str| {
             desk.ran(&format!(
                 "{program} {RUN} materials=rocks.rsf {more} < {data} > made.rsf"
             ));
             desk.read("made.rsf")
         };
-        let wanted = made("padded.rsf", beside);
-        assert!(magnitude(&wanted) > 0.0);
-        assert_eq!(made("short.rsf", ""), wanted, "{program}");
+        let expected = gradient_of("padded.rsf", beside);
+        assert!(magnitude(&expected) > 0.0);
+        assert_eq!(gradient_of("short.rsf", ""), expected, "{program}");
     }
 }
 
 #[test]
 fn what_has_no_gradient_is_refused() {
     let desk = desk();
-    for (words, said) in [
+    for (words, expected) in [
         (
             "data=strain",
             "records are of strain, but derivatives are those of displacement, velocity, acceleration or pressure",
@@ -270,7 +272,10 @@ fn what_has_no_gradient_is_refused() {
         desk.dataset("few.rsf", "n1=3", &[1.0, 1.0, 1.0]);
         desk.dataset("turned.rsf", "n1=420 n2=2 n3=4 n4=2", &[1.0; 420 * 16]);
         let ended = desk.sh(&format!("sfsemgrad2d-gpu < data.rsf {RUN} {words} > x.rsf"));
-        assert!(ended.code != 0 && ended.err.contains(said), "{words}: {ended:?}");
+        assert!(
+            ended.code != 0 && ended.err.contains(expected),
+            "{words}: {ended:?}"
+        );
     }
     for (turn, back) in [
         ("sftransp plane=13", "sftransp plane=13"),
@@ -284,16 +289,20 @@ fn what_has_no_gradient_is_refused() {
         let [turned, same] = [turn, back].map(|words| words.replace("sftransp", "sfbasics transp"));
         let first = turned.replacen("plane", "< data.rsf plane", 1);
         let ended = desk.sh(&format!("{first} | sfsemgrad2d-gpu {RUN} > x.rsf"));
-        let said = format!("with their axes in another order: {back} transposes them");
-        assert!(ended.code != 0 && ended.err.contains(&said), "{turn}: {ended:?}");
+        let expected = format!("with their axes in another order: {back} transposes them");
+        assert!(
+            ended.code != 0 && ended.err.contains(&expected),
+            "{turn}: {ended:?}"
+        );
         desk.ran(&format!("{first} | {same} > same.rsf"));
         assert!(desk.read("same.rsf") == desk.read("data.rsf"), "{turn}");
     }
     // The data of three of the four receivers do not fit the survey, in any order of the axes.
     let few = "sfbasics window n1=3 < data.rsf | sfbasics transp plane=12";
     let ended = desk.sh(&format!("{few} | sfsemgrad2d-gpu {RUN} > x.rsf"));
-    let said = ended.err.contains("takes data of this survey") && !ended.err.contains("in another order");
-    assert!(ended.code != 0 && said, "{ended:?}");
+    let is_refused =
+        ended.err.contains("takes data of this survey") && !ended.err.contains("in another order");
+    assert!(ended.code != 0 && is_refused, "{ended:?}");
     let plan = desk.ran(&format!("sfsemgrad2d-gpu {RUN} plan=y"));
     assert!(plan.err.contains("421 of 421 steps at a time"), "{plan:?}");
 }

@@ -6,10 +6,10 @@ use crate::largest::{largest_difference, magnitude};
 /// A plane of water above rock, 1200 m wide and 900 m deep, all of whose sides but the top absorb.
 fn sea() -> Desk {
     let desk = Desk::new();
-    let made = desk.sh(
+    let run = desk.sh(
         "sfhexmesh surfaces=900,400,0 layers=5,4 nx=12 xmin=0 xmax=1200 rho=2300,1000 vp=3000,1500 vs=1700,0 judge=n > sea.rsf",
     );
-    assert_eq!(made.code, 0, "{}", made.err);
+    assert_eq!(run.code, 0, "{}", run.err);
     desk.dataset("sou.rsf", "n1=2 n2=1", &[600.0, 620.0]);
     desk.dataset("rec.rsf", "n1=2 n2=2", &[420.0, 350.0, 750.0, 520.0]);
     desk
@@ -117,12 +117,12 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     // The second cube is absorbing, but the one below it is not.
     put("absorbing_cpml_file", "1\n2 3\n");
     let run = desk.sh(&format!("{line} > d.rsf"));
-    let told = "absorbs across z in the list of elements in layers, but across no axis by the coordinates at which \
+    let expected = "absorbs across z in the list of elements in layers, but across no axis by the coordinates at which \
         these layers begin: a layer must have the same thickness";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
     let run = desk.ran("sfhexmesh specfem=MESH > mesh.rsf");
-    let told = "the modelling programs refuse these layers, and with cpml=0 they leave them out";
-    assert!(run.err.contains(told), "{run:?}");
+    let expected = "the modelling programs refuse these layers, and with cpml=0 they leave them out";
+    assert!(run.err.contains(expected), "{run:?}");
 }
 
 #[test]

@@ -24,9 +24,9 @@ fn the_ground_of_a_hill_is_what_receivers_on_it_record() {
     }
     let top = magnitude(whole.iter().copied());
     let close = |a: f32, b: f32| (a - b).abs() <= 1e-5 * top;
-    let (film, axes) = (desk.read("w.rsf"), desk.axes("w.rsf", 3));
+    let (snapshots, axes) = (desk.read("w.rsf"), desk.axes("w.rsf", 3));
     assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), [10, 2, 15]);
-    for (picture, step) in film.chunks(20).zip(whole.chunks(18).step_by(20)) {
+    for (picture, step) in snapshots.chunks(20).zip(whole.chunks(18).step_by(20)) {
         for (of_place, of_receiver) in picture.chunks(10).zip(step.chunks(9)) {
             assert!(of_place.iter().zip(of_receiver).all(|(a, b)| close(*a, *b)));
             assert_eq!(of_place[9], 0.0);
@@ -36,8 +36,8 @@ fn the_ground_of_a_hill_is_what_receivers_on_it_record() {
     assert_eq!(desk.axes("pgv.rsf", 2)[0].n, 10);
     for (k, peak) in map.iter().take(9).enumerate() {
         // Component 1 is x.
-        let wanted = largest(whole.chunks(18).map(|step| step[9 + k]));
-        assert!(wanted > 0.0 && close(*peak, wanted), "{k}: {peak} {wanted}");
+        let expected = largest(whole.chunks(18).map(|step| step[9 + k]));
+        assert!(expected > 0.0 && close(*peak, expected), "{k}: {peak} {expected}");
     }
     assert_eq!(map[9], 0.0);
     desk.ran(&format!(
@@ -79,10 +79,10 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
             [2, 2]
         );
         for (k, peak) in map.iter().enumerate() {
-            let wanted = largest(values.chunks(12).map(|step| step[4 + k].hypot(step[8 + k])));
+            let expected = largest(values.chunks(12).map(|step| step[4 + k].hypot(step[8 + k])));
             assert!(
-                wanted > 0.0 && (peak - wanted).abs() < 1e-5 * wanted,
-                "{word} {k}: {peak} {wanted}"
+                expected > 0.0 && (peak - expected).abs() < 1e-5 * expected,
+                "{word} {k}: {peak} {expected}"
             );
         }
     }

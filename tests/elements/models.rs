@@ -11,8 +11,8 @@ fn run(desk: &Desk, words: &str, out: &str) -> Vec<f32> {
 }
 
 /// The largest difference from `wanted`, relative to its largest value.
-fn apart(wanted: &[f32], found: &[f32]) -> f64 {
-    relative_difference(found, wanted)
+fn apart(expected: &[f32], modelled: &[f32]) -> f64 {
+    relative_difference(modelled, expected)
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn a_model_on_a_grid_is_what_the_mesh_is_filled_with() {
     let other = run(&desk, "vp=fast.rsf", "fast-d.rsf");
     assert!(apart(&plain, &other) > 0.05);
     let limit = |words: &str| -> f64 {
-        let told = desk.sh(&format!("{HILL} nt=300 dt=0.0001 {words} plan=y"));
-        let line = told.err.lines().find(|line| line.contains("certainly stable"));
+        let plan = desk.sh(&format!("{HILL} nt=300 dt=0.0001 {words} plan=y"));
+        let line = plan.err.lines().find(|line| line.contains("certainly stable"));
         let after = line
             .expect("a limit")
             .split("certainly stable ")
@@ -62,8 +62,8 @@ fn a_model_on_a_grid_is_what_the_mesh_is_filled_with() {
 #[test]
 fn constants_on_a_grid_are_those_of_the_speeds() {
     let desk = hill();
-    let made = desk.sh("sfstiffness vp=3000 vs=1700 ro=2300 epsilon=0 delta=0 sym=vti dim=2 n1=36 o1=-40 d1=20 n2=43 o2=-20 d2=20 > ccc.rsf");
-    assert_eq!(made.code, 0, "{made:?}");
+    let stiffness = desk.sh("sfstiffness vp=3000 vs=1700 ro=2300 epsilon=0 delta=0 sym=vti dim=2 n1=36 o1=-40 d1=20 n2=43 o2=-20 d2=20 > ccc.rsf");
+    assert_eq!(stiffness.code, 0, "{stiffness:?}");
     let (plain, table) = (
         run(&desk, "", "plain.rsf"),
         run(&desk, "ccc=ccc.rsf", "table.rsf"),
@@ -94,11 +94,11 @@ fn quality_factors_of_waves_damp() {
 #[test]
 fn models_that_do_not_fit_the_mesh_are_sentences() {
     let desk = hill();
-    let refused = |words: &str, wanted: &[&str]| {
+    let refused = |words: &str, expected: &[&str]| {
         let run = desk.sh(&format!("{HILL} nt=3 dt=0.0005 {words} > out.rsf"));
         let sentences = run.err.lines().filter(|line| !line.contains(": warning: "));
         assert!(run.code == 1 && sentences.count() == 1, "{words}: {run:?}");
-        for word in wanted {
+        for word in expected {
             assert!(
                 run.err.contains(word),
                 "{words}: {word} is missing in {}",
@@ -217,13 +217,13 @@ fn a_fibre_measures_the_strain_along_it() {
 #[test]
 fn a_sponge_takes_what_sides_send_back() {
     let desk = Desk::new();
-    let made = |sides: &str, name: &str| {
+    let build = |sides: &str, name: &str| {
         let run = desk.sh(&format!(
             "sfhexmesh surfaces=3000,0 layers=15 {sides} absorb=xmin,xmax,bottom rho=2300 vp=3000 vs=1700 judge=n > {name}.rsf"
         ));
         assert_eq!(run.code, 0, "{run:?}");
     };
-    made("nx=20 xmin=-2000 xmax=2000", "small");
+    build("nx=20 xmin=-2000 xmax=2000", "small");
     desk.dataset("sou.rsf", "n1=2 n2=1", &[30.0, 130.0]);
     desk.dataset("rec.rsf", "n1=2 n2=1", &[-810.0, 0.0]);
     let line = |name: &str, words: &str| {

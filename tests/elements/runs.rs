@@ -11,10 +11,10 @@ pub fn hill() -> Desk {
         .map(|k| 100.0 - 60.0 * (-((k as f32 - 20.0) / 6.0).powi(2)).exp())
         .collect();
     desk.dataset("topo.rsf", "n1=41 o1=0 d1=20", &map);
-    let made = desk.sh(
+    let run = desk.sh(
         "sfhexmesh surfaces=600,topo.rsf layers=6 nx=8 curved=y rho=2300 vp=3000 vs=1700 judge=n > hill.rsf",
     );
-    assert_eq!(made.code, 0, "{}", made.err);
+    assert_eq!(run.code, 0, "{}", run.err);
     desk.dataset("sou.rsf", "n1=2 n2=1", &[400.0, 300.0]);
     desk.dataset("rec.rsf", "n1=2 n2=2", &[250.0, 200.0, 550.0, 200.0]);
     desk
@@ -35,7 +35,7 @@ fn a_hill_is_symmetric_and_air_is_silent() {
         "{}",
         run.err
     );
-    let (data, film) = (desk.read("d.rsf"), desk.read("w.rsf"));
+    let (data, snapshots) = (desk.read("d.rsf"), desk.read("w.rsf"));
     let axes = desk.axes("d.rsf", 3);
     assert_eq!((axes[0].n, axes[1].n, axes[2].n), (2, 2, 400));
     let top = magnitude(&data);
@@ -45,7 +45,7 @@ fn a_hill_is_symmetric_and_air_is_silent() {
     }
     let axes = desk.axes("w.rsf", 4);
     assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), [31, 41, 2, 2]);
-    let last = &film[film.len() - 2 * 31 * 41..];
+    let last = &snapshots[snapshots.len() - 2 * 31 * 41..];
     // At x = 0 the ground is at z = 100 m, so five samples are in the air.
     assert!(last[..5].iter().all(|x| *x == 0.0) && last[6..31].iter().any(|x| *x != 0.0));
     // The top of the hill is at z = 40 m. The rock below it, at z = 80 m, moves.
@@ -79,12 +79,12 @@ fn a_moment_by_its_rate_is_the_moment() {
 #[test]
 fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     let desk = hill();
-    let said = |words: &str| {
+    let messages = |words: &str| {
         let plan = desk.sh(&format!("{HILL} nt=200 dt=0.001 plan=y {words} > d.rsf"));
         assert_eq!(plan.code, 0, "{words}: {}", plan.err);
         plan.err
     };
-    let thin = said("sponge=150");
+    let thin = messages("sponge=150");
     let warning = thin.lines().find(|line| line.contains("sponge=150 m is 0.2"));
     let warning = warning.unwrap_or_else(|| panic!("no warning: {thin}"));
     assert!(
@@ -96,32 +96,32 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
         warning.contains("half a wavelength reflects 9 % and one wavelength 3 %"),
         "{warning}"
     );
-    let told = desk
+    let plan_of_box = desk
         .sh("sfsem2d-gpu --help")
         .out
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
     assert!(
-        told.contains(
+        plan_of_box.contains(
             "two, one and half a wavelength of P at its peak frequency send back 0.8 %, 3 % and 9 %"
         ),
-        "{told}"
+        "{plan_of_box}"
     );
     let (_, rest) = warning.rsplit_once("give ").expect("a thickness");
     let enough: f64 = rest.split(' ').next().unwrap().parse().expect("a number");
     assert!((enough / 600.0 - 1.0).abs() < 0.05, "{warning}");
-    assert!(!said(&format!("sponge={}", enough + 1.0)).contains("sponge="));
-    assert!(!said("").contains("such a thin layer"));
+    assert!(!messages(&format!("sponge={}", enough + 1.0)).contains("sponge="));
+    assert!(!messages("").contains("such a thin layer"));
     // A wavelength of 30 km does not fit into the mesh.
     assert!(
-        said("sponge=150 freq=0.1")
+        messages("sponge=150 freq=0.1")
             .contains("this mesh is too small for a sponge: enlarge it, or give cpml=")
     );
-    assert!(said("left=0.1").contains("left= has no effect without sponge="));
+    assert!(messages("left=0.1").contains("left= has no effect without sponge="));
     // With edges of 100 m and S waves of 1700 m/s there are five points per wavelength up to 13.6 Hz.
-    assert!(!said("freq=2").contains("warning: only"));
-    let short = said("freq=15");
+    assert!(!messages("freq=2").contains("warning: only"));
+    let short = messages("freq=15");
     for words in [
         "points per shortest wavelength in element ",
         "with five points; refine the mesh ",
@@ -130,13 +130,13 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
         assert!(short.contains(words), "{words}: {short}");
     }
     // The suggested degree is enough, and one less is not.
-    let advice = said("freq=8");
+    let advice = messages("freq=8");
     let (_, rest) = advice
         .split_once("with five points; give degree=")
         .expect("a degree");
     let degree: usize = rest.split(',').next().unwrap().parse().expect("a number");
     let resolves = |degree: usize| {
-        let plan = said(&format!("freq=8 degree={degree} cfl=warn"));
+        let plan = messages(&format!("freq=8 degree={degree} cfl=warn"));
         let (_, rest) = plan.split_once("resolved up to ").expect("a frequency");
         rest.split(' ').next().unwrap().parse::<f64>().expect("a number")
     };
@@ -144,7 +144,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
         resolves(degree) >= 8.0 * 2.75 && resolves(degree - 1) < 8.0 * 2.77,
         "{advice}"
     );
-    for (words, told) in [
+    for (words, text) in [
         ("sponge=1e6", "sponge=1000000 m is thicker than the mesh"),
         (
             "qp=0.1 qs=0.1",
@@ -152,7 +152,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
         ),
     ] {
         let run = desk.sh(&format!("{HILL} nt=200 dt=0.001 plan=y {words} > d.rsf"));
-        assert!(run.code == 1 && run.err.contains(told), "{words}: {}", run.err);
+        assert!(run.code == 1 && run.err.contains(text), "{words}: {}", run.err);
     }
 }
 
@@ -180,19 +180,19 @@ fn plans_and_examples_of_the_help() {
 /// Every point of the mesh has three vectors and two numbers, every point of an element a force and three numbers, and
 /// every element 27 nodes.
 #[test]
-fn plans_tell_the_memory_of_points_and_elements() {
+fn plans_predict_the_memory_of_points_and_elements() {
     let desk = Desk::new();
     desk.ran("sfhexmesh surfaces=600,0 layers=12 nx=12 ny=12 xmin=0 xmax=600 ymin=0 ymax=600 rho=2500 vp=3500 vs=2000 judge=n > box.rsf");
     desk.dataset("at.rsf", "n1=3 n2=1", &[300.0; 3]);
     let plan = desk.ran("sfsem3d-gpu mesh=box.rsf sou=at.rsf rec=at.rsf device=cpu src=force fz=1e9 stf=ricker freq=5 degree=4 nt=9 dt=1e-4 plan=y");
-    let (_, told) = plan.err.split_once("memory: about ").expect("the memory");
-    let told: f64 = told.split(' ').next().unwrap().parse().expect("a number");
+    let (_, rest) = plan.err.split_once("memory: about ").expect("the memory");
+    let predicted: f64 = rest.split(' ').next().unwrap().parse().expect("a number");
     let of_points = 49_f64.powi(3) * (3.0 * 3.0 + 2.0);
     let of_elements = 12_f64.powi(3) * (125.0 * (3.0 + 3.0) + 27.0 * 3.0);
-    let wanted = 4e-9 * (of_points + of_elements);
+    let held = 4e-9 * (of_points + of_elements);
     assert!(
-        (told / wanted - 1.0).abs() < 0.01,
-        "{told} GB are predicted, {wanted} GB are held"
+        (predicted / held - 1.0).abs() < 0.01,
+        "{predicted} GB are predicted, {held} GB are held"
     );
 }
 
@@ -219,8 +219,8 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     put("absorbing_surface_file_bottom", "1\n1 1 2 3 4\n");
     desk.dataset("sou.rsf", "n1=3 n2=1", &[40.0, 60.0, -130.0]);
     desk.dataset("rec.rsf", "n1=3 n2=1", &[70.0, 30.0, -40.0]);
-    let made = desk.sh("sfhexmesh specfem=MESH judge=n > mesh.rsf");
-    assert_eq!(made.code, 0, "{}", made.err);
+    let run = desk.sh("sfhexmesh specfem=MESH judge=n > mesh.rsf");
+    assert_eq!(run.code, 0, "{}", run.err);
     let bits = |mesh: &str| -> Vec<u32> {
         let words = "sou=sou.rsf rec=rec.rsf nt=100 dt=0.001 src=force fz=1e9 stf=ricker freq=8 device=cpu";
         let run = desk.sh(&format!("sfsem3d-gpu {mesh} {words} > d.rsf"));
@@ -291,16 +291,16 @@ fn strain_and_rotation_are_differences_of_displacements() {
         let at = |receiver: usize| moved[(it * 3 + (of + 1) % 3) * 7 + receiver];
         (at(2 * along + 1) - at(2 * along + 2)) / (2.0 * step)
     };
-    let (mut found, mut expected) = (Vec::new(), Vec::new());
+    let (mut measured, mut expected) = (Vec::new(), Vec::new());
     for it in 0..nt {
         let half = |a: usize, b: usize, sign: f32| 0.5 * (slope(it, a, b) + sign * slope(it, b, a));
-        let wanted = [(2, 2), (0, 0), (1, 1), (2, 0), (2, 1), (0, 1)].map(|(a, b)| half(a, b, 1.0));
+        let strains = [(2, 2), (0, 0), (1, 1), (2, 0), (2, 1), (0, 1)].map(|(a, b)| half(a, b, 1.0));
         let rotation = [(1, 0), (2, 1), (0, 2)].map(|(a, b)| half(a, b, -1.0));
-        found.extend((0..6).map(|c| strain[(it * 6 + c) * 7]));
-        found.extend((0..3).map(|c| turned[(it * 3 + c) * 7]));
-        expected.extend(wanted.into_iter().chain(rotation));
+        measured.extend((0..6).map(|c| strain[(it * 6 + c) * 7]));
+        measured.extend((0..3).map(|c| turned[(it * 3 + c) * 7]));
+        expected.extend(strains.into_iter().chain(rotation));
     }
-    let apart = relative_difference(&found, &expected);
+    let apart = relative_difference(&measured, &expected);
     println!("{apart:.1e}");
     assert!(apart < 0.01, "{apart}");
 }
@@ -377,8 +377,8 @@ fn quality_factors_of_materials_attenuate() {
         for f in [3.0, 4.0, 6.5, 8.0] {
             let ([a, b], [c, d]) = (plain(f), lossy(f));
             // The travel time between the receivers is 0.8 s.
-            let wanted = (-std::f64::consts::PI * f * 0.8 / q).exp();
-            let off = d / b / (c / a) / wanted - 1.0;
+            let expected = (-std::f64::consts::PI * f * 0.8 / q).exp();
+            let off = d / b / (c / a) / expected - 1.0;
             println!("qmech={mechanisms}, {f} Hz: {off:+.4}");
             assert!(off.abs() < 0.01, "qmech={mechanisms}, {f} Hz: {off}");
         }
@@ -455,11 +455,11 @@ fn further_quantities_are_those_of_runs_of_their_own() {
             "drifts: give displacement and velocity",
         ),
     ] {
-        let made = desk.sh(&format!("{line} {words} > c.rsf"));
+        let run = desk.sh(&format!("{line} {words} > c.rsf"));
         assert!(
-            made.code == 1 && made.err.contains(sentence),
+            run.code == 1 && run.err.contains(sentence),
             "{words}: {}",
-            made.err
+            run.err
         );
     }
 }
@@ -471,7 +471,7 @@ fn runs_with_further_quantities_go_on_with_the_same_bits() {
     let line = line.collect::<Vec<_>>().join(" ");
     for [data, further] in [["displacement", "velocity"], ["acceleration", "velocity"]] {
         let run = |words: &str| {
-            let told = case.desk.ran(&format!(
+            let continued = case.desk.ran(&format!(
                 "{line} data={data} {further}=b.rsf jdata=2 {words} > a.rsf"
             ));
             let bits = |name| {
@@ -481,12 +481,12 @@ fn runs_with_further_quantities_go_on_with_the_same_bits() {
                     .map(f32::to_bits)
                     .collect::<Vec<_>>()
             };
-            ([bits("a.rsf"), bits("b.rsf")], told.err)
+            ([bits("a.rsf"), bits("b.rsf")], continued.err)
         };
         let (whole, _) = run("nt=95");
         run("nt=60 checkpoint=state every=40 ngpu=3");
-        let (rest, told) = run("nt=95 resume=state");
-        assert!(told.contains("continues after step 40 of 95"), "{told}");
+        let (rest, continued) = run("nt=95 resume=state");
+        assert!(continued.contains("continues after step 40 of 95"), "{continued}");
         assert!(rest == whole, "{data}");
     }
 }

@@ -108,9 +108,9 @@ fn media_and_sources_that_do_not_fit_are_sentences() {
 /// If jdata= or jsnap= is larger than the run, only the record or snapshot of the first step is left; there is a
 /// warning for both.
 #[test]
-fn jumps_over_the_whole_run_are_told() {
+fn jumps_over_the_whole_run_are_warned_of() {
     let desk = hill();
-    let said = desk
+    let text = desk
         .ran(&format!(
             "{HILL} nt=20 dt=0.001 jdata=20 snap=y wfl=w.rsf jsnap=50 > d.rsf"
         ))
@@ -119,20 +119,20 @@ fn jumps_over_the_whole_run_are_told() {
         "jdata=20 leaves only the record of the first step: the run has 20 steps",
         "jsnap=50 leaves only the snapshot of the first step: the run has 20 steps",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(text.contains(words), "{words}: {text}");
     }
     let unnamed = "wfl= is not given: the snapshots are written to the file wfl";
-    assert!(!said.contains(unnamed), "{said}");
-    let said = desk
+    assert!(!text.contains(unnamed), "{text}");
+    let text = desk
         .ran(&format!("{HILL} nt=20 dt=0.001 snap=y jsnap=5 > d.rsf"))
         .err;
-    assert!(said.contains(unnamed) && desk.path("wfl").exists(), "{said}");
+    assert!(text.contains(unnamed) && desk.path("wfl").exists(), "{text}");
 }
 
 /// If a Ricker wavelet is cut off at its start, the warning says so, and does not ask for a finer mesh because of the
 /// cut.
 #[test]
-fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_mesh() {
+fn a_wavelet_that_begins_with_a_jump_is_distinguished_from_a_coarse_mesh() {
     let desk = hill();
     let ricker = |middle: f32| {
         let value = |i: i32| {
@@ -141,18 +141,18 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_mesh() {
         };
         (0..1200).map(value).collect::<Vec<f32>>()
     };
-    let said = |middle: f32| {
+    let messages = |middle: f32| {
         desk.dataset("series.rsf", "n1=1200 d1=0.001", &ricker(middle));
         let line = HILL.replace("stf=ricker freq=5", "series=series.rsf");
         desk.ran(&format!("{line} nt=1200 dt=0.001 plan=y")).err
     };
-    let cut = said(0.275);
+    let cut = messages(0.275);
     assert!(
         cut.contains("the wavelet begins with 25 % of its largest value") && cut.contains("delay it"),
         "{cut}"
     );
     assert!(!cut.contains("refine the mesh"), "{cut}");
-    let whole = said(0.75);
+    let whole = messages(0.75);
     assert!(
         !whole.contains("begins with") && !whole.contains("points per"),
         "{whole}"
@@ -160,7 +160,7 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_mesh() {
 }
 
 /// The messages of a run on the hill that is planned with these parameters.
-fn said(words: &str) -> String {
+fn messages(words: &str) -> String {
     let desk = hill();
     desk.dataset("slow.rsf", "n1=2 n2=2 d1=600 d2=800", &[3.0; 4]);
     desk.dataset("light.rsf", "n1=6", &[2.3, 3000.0, 1700.0, 9999.0, 9999.0, 0.0]);
@@ -170,8 +170,8 @@ fn said(words: &str) -> String {
 }
 
 #[test]
-fn words_without_effect_and_units_that_are_not_si_are_told() {
-    for (words, told) in [
+fn words_without_effect_and_units_that_are_not_si_are_warned_of() {
+    for (words, expected) in [
         (
             "strike=3 dip=4",
             "strike=, dip= have no effect with src=force, only with src=dc",
@@ -224,13 +224,13 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
                 desk.dataset("slow.rsf", "n1=2 n2=2 d1=600 d2=800", &[3.0; 4]);
                 desk.sh(&format!("{HILL} nt=20 dt=0.001 plan=y {words}")).err
             }
-            false => said(words),
+            false => messages(words),
         };
-        assert!(text.contains(told), "{words}: {told}: {text}");
+        assert!(text.contains(expected), "{words}: {expected}: {text}");
     }
-    let quiet = said("");
+    let quiet = messages("");
     assert!(!quiet.contains("effect") && !quiet.contains("units"), "{quiet}");
-    assert!(!said("pgv=map.rsf nqx=3").contains("effect"));
+    assert!(!messages("pgv=map.rsf nqx=3").contains("effect"));
     let desk = hill();
     let run = format!("{HILL} nt=20 dt=1");
     let free = run.replace("dt=1", "dt=0.001 free=y");
@@ -255,33 +255,33 @@ fn states_hold_the_records_of_all_quantities() {
     let one = plan("");
     assert!(one.code == 0, "{one:?}");
     let both = plan("data=velocity displacement=u.rsf");
-    let told = "saves sums and records of further quantities and of tdc=y with the state: 6.4 MB here, and at most 6 MB";
-    assert!(both.code == 1 && both.err.contains(told), "{both:?}");
+    let expected = "saves sums and records of further quantities and of tdc=y with the state: 6.4 MB here, and at most 6 MB";
+    assert!(both.code == 1 && both.err.contains(expected), "{both:?}");
 }
 
 #[test]
-fn words_of_derivatives_without_effect_are_told() {
+fn words_of_derivatives_without_effect_are_warned_of() {
     let desk = crate::gradients::desk();
     let run = crate::gradients::RUN;
-    for (words, told) in [
+    for (words, expected) in [
         ("nqz=3 dqx=5", "nqz=, dqx= have no effect without on=grid"),
         ("m0=5", "m0= has no effect with src=force"),
     ] {
         for program in ["sfsemgrad2d-gpu", "sfsemborn2d-gpu"] {
-            let said = desk.ran(&format!("{program} {run} {words} plan=y")).err;
-            assert!(said.contains(told), "{program} {words}: {said}");
+            let text = desk.ran(&format!("{program} {run} {words} plan=y")).err;
+            assert!(text.contains(expected), "{program} {words}: {text}");
         }
     }
 }
 
 /// The programs accept the step that sfhexmesh prints, and warn of receivers next to a source.
 #[test]
-fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
+fn the_printed_step_is_taken_and_receivers_beside_a_source_are_counted() {
     let desk = hill();
-    let made = desk
+    let meshing = desk
         .ran("sfhexmesh surfaces=600,topo.rsf layers=6 nx=8 curved=y rho=2300 vp=3000 vs=1700 > hill.rsf");
-    let (_, told) = made.err.split_once("largest stable step ").expect("a step");
-    let step = told.split(' ').next().expect("a number");
+    let (_, rest) = meshing.err.split_once("largest stable step ").expect("a step");
+    let step = rest.split(' ').next().expect("a number");
     let run = desk.ran(&format!("{HILL} nt=5 dt={step} > out.rsf"));
     assert!(
         !run.err.contains("certainly stable") && !run.err.contains("hold a source"),
@@ -296,12 +296,12 @@ fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
     // A plan gives memory and time before the step is refused.
     let run = desk.sh(&format!("{HILL} nt=5 dt={more} plan=y"));
     let last = run.err.lines().last().unwrap_or_default();
-    let told = [
+    let expected = [
         "memory: about",
         "time about",
         "largest step that is certainly stable",
     ];
-    assert!(told.iter().all(|words| run.err.contains(words)), "{run:?}");
+    assert!(expected.iter().all(|words| run.err.contains(words)), "{run:?}");
     assert!(run.code == 1 && last.contains("is above"), "{run:?}");
     desk.dataset(
         "near.rsf",

@@ -50,15 +50,15 @@ fn derivatives_by_sources_are_differences_of_the_misfit() {
         };
         of(places, delays, forces);
         // fz fx z x t for each source.
-        let found = desk.read("sg.rsf");
+        let gradient = desk.read("sg.rsf");
         check_axes(&desk);
         let mut apart = Vec::new();
-        let mut judge = |what: &str, found: f64, truth: f64| {
-            println!("{words} {what}: {found:e}, by differences {truth:e}");
-            apart.push((found - truth) / truth);
+        let mut judge = |what: &str, derivative: f64, truth: f64| {
+            println!("{words} {what}: {derivative:e}, by differences {truth:e}");
+            apart.push((derivative - truth) / truth);
         };
         for source in 0..2 {
-            let own = &found[5 * source..][..5];
+            let own = &gradient[5 * source..][..5];
             for (k, name) in [(1, "z"), (0, "x")] {
                 let at = |by: f64| {
                     let mut changed = places;
@@ -89,7 +89,7 @@ fn derivatives_by_sources_are_differences_of_the_misfit() {
                 changed[k] += by as f32;
                 of(places, delays, changed)
             };
-            let both = f64::from(found[k]) + f64::from(found[5 + k]);
+            let both = f64::from(gradient[k]) + f64::from(gradient[5 + k]);
             judge(
                 &format!("force {k}"),
                 both,
@@ -121,9 +121,9 @@ fn the_samples_of_a_history_have_their_derivatives() {
         misfit(&desk, &format!("data.rsf {run} stfgrad=tg.rsf"))
     };
     of(None);
-    let found = desk.read("tg.rsf");
+    let gradient = desk.read("tg.rsf");
     let at = 100;
-    let by: f64 = found
+    let by: f64 = gradient
         .iter()
         .enumerate()
         .map(|(k, x)| f64::from(*x) * f64::from((-((k as f32 - at as f32) / 15.0).powi(2)).exp()))

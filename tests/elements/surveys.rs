@@ -55,21 +55,21 @@ fn a_survey_goes_on_behind_its_states() {
                 .err
         };
         run("");
-        let wanted = bits(&desk, beside);
-        for file in &wanted {
+        let expected = bits(&desk, beside);
+        for file in &expected {
             assert!(
                 magnitude(file.iter().map(|&x| f32::from_bits(x))) > 0.0,
                 "{program}"
             );
         }
-        let said = run("checkpoint=state every=2 verb=y memory=0.02");
-        assert!(said.contains("shot 5 of 5: "), "{program}: {said}");
-        assert!(bits(&desk, beside) == wanted, "{program}");
+        let messages = run("checkpoint=state every=2 verb=y memory=0.02");
+        assert!(messages.contains("shot 5 of 5: "), "{program}: {messages}");
+        assert!(bits(&desk, beside) == expected, "{program}");
         for (state, done) in [("state.1", 2), ("state", 4)] {
-            let said = run(&format!("resume={state} threads=1"));
-            let told = format!("resume={state}: continues after {done} shots of 5");
-            assert!(said.contains(&told), "{program}: {said}");
-            assert!(bits(&desk, beside) == wanted, "{program}: {state}");
+            let messages = run(&format!("resume={state} threads=1"));
+            let sentence = format!("resume={state}: continues after {done} shots of 5");
+            assert!(messages.contains(&sentence), "{program}: {messages}");
+            assert!(bits(&desk, beside) == expected, "{program}: {state}");
         }
     }
 }
@@ -88,7 +88,7 @@ fn states_of_other_surveys_are_refused() {
     );
     let other = RUN.replace("box.rsf", "other.rsf");
     let moved = RUN.replace("freq=7", "freq=8");
-    for (input, words, said) in [
+    for (input, words, expected) in [
         (
             "loud.rsf",
             RUN,
@@ -104,13 +104,16 @@ fn states_of_other_surveys_are_refused() {
         ("data.rsf", &format!("{RUN} sougrad=sg.rsf"), "resume=state"),
     ] {
         let ended = desk.sh(&line(&format!("< {input} {words} resume=state")));
-        assert!(ended.code == 1 && ended.err.contains(said), "{words}: {ended:?}");
+        assert!(
+            ended.code == 1 && ended.err.contains(expected),
+            "{words}: {ended:?}"
+        );
     }
 }
 
 /// There is a warning for a shot whose data are zero, even in a run that continues from a state that includes it.
 #[test]
-fn silent_shots_of_a_state_are_told() {
+fn silent_shots_of_a_state_are_warned_of() {
     let desk = desk();
     let mut data = desk.read("data.rsf");
     let shot = data.len() / SHOTS;
@@ -121,10 +124,10 @@ fn silent_shots_of_a_state_are_told() {
         &data,
     );
     for more in ["checkpoint=state", "resume=state"] {
-        let said = desk
+        let text = desk
             .ran(&format!("sfsemgrad2d-gpu < data.rsf {RUN} {more} > out.rsf"))
             .err;
-        assert!(said.contains("the data of shot 2 are"), "{more}: {said}");
+        assert!(text.contains("the data of shot 2 are"), "{more}: {text}");
     }
 }
 

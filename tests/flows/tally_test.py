@@ -35,7 +35,7 @@ class Counts(unittest.TestCase):
     def tally(self, text):
         tally = Tally()
         for line in text.splitlines(keepends=True):
-            tally.hear(line)
+            tally.read(line)
         return tally
 
     def test_a_test_that_says_that_it_is_skipped_is_not_passed(self):

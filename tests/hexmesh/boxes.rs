@@ -44,9 +44,9 @@ proptest! {
             words += " curved=y";
         }
         let desk = Desk::new();
-        let made = desk.sh(&format!("sfhexmesh {words} > mesh.rsf"));
-        prop_assert_eq!(made.code, 0, "{}: {}", words, made.err);
-        let report = made.err.lines().next().unwrap_or_default().to_string();
+        let run = desk.sh(&format!("sfhexmesh {words} > mesh.rsf"));
+        prop_assert_eq!(run.code, 0, "{}: {}", words, run.err);
+        let report = run.err.lines().next().unwrap_or_default().to_string();
         prop_assert!(report.contains(&format!(" {expected} elements")), "{}: {}", words, report);
         prop_assert!(report.contains(&format!("and {} free faces", nx * ny.max(1))), "{}: {}", words, report);
         // All outer faces but the top absorb, and there are no open faces inside.
@@ -88,13 +88,13 @@ fn maps_that_run_backwards_or_have_no_shape_are_refused() {
 
 /// Heights in feet or kilometres are reported.
 #[test]
-fn maps_in_other_units_are_told() {
+fn maps_in_other_units_are_warned_of() {
     let desk = Desk::new();
     desk.dataset("m.rsf", "n1=3 d1=100 unit1=m unit=m", &[0.0, 10.0, 20.0]);
     desk.dataset("ft.rsf", "n1=3 d1=100 unit1=m unit=ft", &[0.0, 30.0, 60.0]);
-    for (map, told) in [("m.rsf", false), ("ft.rsf", true)] {
-        let said = desk.sh(&format!("sfhexmesh surfaces=900,{map} layers=4 nx=4 > mesh.rsf"));
+    for (map, warns) in [("m.rsf", false), ("ft.rsf", true)] {
+        let run = desk.sh(&format!("sfhexmesh surfaces=900,{map} layers=4 nx=4 > mesh.rsf"));
         let words = "says unit=ft, but its numbers are taken as m: if they are in ft, multiply them (sfscale dscale=0.3048 | sfput unit=m)";
-        assert_eq!((said.code, said.err.contains(words)), (0, told), "{said:?}");
+        assert_eq!((run.code, run.err.contains(words)), (0, warns), "{run:?}");
     }
 }

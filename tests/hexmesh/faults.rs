@@ -17,8 +17,8 @@ struct Spoilt {
 impl Spoilt {
     fn new() -> Self {
         let desk = Desk::new();
-        let made = desk.sh("sfhexmesh surfaces=100,0 layers=2 nx=2 ny=2 xmin=0 xmax=100 ymin=0 ymax=100 rho=2500 vp=3000 vs=1700 judge=n > mesh.rsf");
-        assert_eq!((made.code, made.err.as_str()), (0, ""));
+        let run = desk.sh("sfhexmesh surfaces=100,0 layers=2 nx=2 ny=2 xmin=0 xmax=100 ymin=0 ymax=100 rho=2500 vp=3000 vs=1700 judge=n > mesh.rsf");
+        assert_eq!((run.code, run.err.as_str()), (0, ""));
         let ints = |name: &str| desk.open(name).read_all::<i32>().unwrap();
         Self {
             nodes: desk.read("mesh-nodes.rsf"),
@@ -58,7 +58,7 @@ fn lists_have_whole_numbers_in_rows_of_one_length() {
     ints(&desk, "three.rsf", 3, &[0; 6]);
     ints(&desk, "six.rsf", 6, &[0; 6]);
     desk.dataset("real.rsf", "n1=2 n2=2", &[0.0; 4]);
-    for (words, told) in [
+    for (words, expected) in [
         ("absorbing=three.rsf", "three.rsf has n1=3; n1=2 is needed"),
         (
             "absorbing=real.rsf",
@@ -70,7 +70,7 @@ fn lists_have_whole_numbers_in_rows_of_one_length() {
         ),
     ] {
         let text = refused(&desk, &format!("mesh=mesh.rsf {words}"));
-        assert!(text.contains(told), "{words}: {text}");
+        assert!(text.contains(expected), "{words}: {text}");
     }
 }
 
@@ -167,7 +167,7 @@ fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
 }
 
 #[test]
-fn an_absorbing_face_inside_is_told_with_both_elements() {
+fn an_absorbing_face_inside_is_refused_with_both_elements() {
     let mut mesh = Spoilt::new();
     // The inner faces of an element are those that are in neither list.
     let own: Vec<i32> = [&mesh.absorbing, &mesh.free]
@@ -201,7 +201,7 @@ fn plates(nodes: &[f32], elements: &[i32], regions: &[i32]) -> String {
 }
 
 #[test]
-fn hanging_nodes_and_stranded_fluids_are_told_with_their_elements() {
+fn hanging_nodes_and_stranded_fluids_are_named_with_their_elements() {
     // Two small elements are next to a large one.
     let nodes = [0., 0., 2., 0., 2., 2., 0., 2., 3., 0., 3., 1., 2., 1., 3., 2.];
     let text = plates(&nodes, &[0, 1, 2, 3, 1, 4, 5, 6, 6, 5, 7, 2], &[0, 0, 1]);
@@ -375,7 +375,7 @@ const CHANGES: [[&str; 4]; 12] = [
 ];
 
 #[test]
-fn folders_of_specfem_are_told_with_file_line_and_element() {
+fn faults_in_folders_of_specfem_are_named_with_file_line_and_element() {
     let desk = Desk::new();
     std::fs::create_dir(desk.path("folder")).unwrap();
     let put = |files: &[(&str, String)]| {

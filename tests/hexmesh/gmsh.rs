@@ -73,16 +73,16 @@ fn a_plate_of_quadrilaterals_of_either_order() {
 fn version_2_is_the_same_mesh() {
     for (old, new) in [("hex8-v2.msh", "hex8.msh"), ("quad9-v2.msh", "quad9.msh")] {
         let (raw, strange) = read(old, &fixture_bytes(old), true).unwrap();
-        let (wanted, other) = read(new, &fixture_bytes(new), true).unwrap();
+        let (expected, other) = read(new, &fixture_bytes(new), true).unwrap();
         assert_eq!(strange, other);
         assert_eq!(
             (raw.ndim, raw.per_element, raw.len()),
-            (wanted.ndim, wanted.per_element, wanted.len())
+            (expected.ndim, expected.per_element, expected.len())
         );
-        assert_eq!((&raw.names, &raw.regions), (&wanted.names, &wanted.regions));
-        assert_eq!((&raw.nodes, &raw.elements), (&wanted.nodes, &wanted.elements));
+        assert_eq!((&raw.names, &raw.regions), (&expected.names, &expected.regions));
+        assert_eq!((&raw.nodes, &raw.elements), (&expected.nodes, &expected.elements));
         assert!(!raw.free.is_empty() && !raw.absorbing.is_empty());
-        assert_eq!((&raw.free, &raw.absorbing), (&wanted.free, &wanted.absorbing));
+        assert_eq!((&raw.free, &raw.absorbing), (&expected.free, &expected.absorbing));
     }
 }
 
@@ -147,8 +147,9 @@ fn what_cannot_be_read_is_a_sentence() {
     assert!(text.contains("tetrahedron") && text.contains("hex8"), "{text}");
     let line = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 2 1 2\n1 1 0 2\n1\n2\n0 0 0\n1 0 0\n$EndNodes\n$Elements\n1 1 1 1\n1 1 1 1\n1 1 2\n$EndElements\n";
     let text = format!("{:#}", read("l.msh", line.as_bytes(), true).unwrap_err());
-    let told = "l.msh has neither hexahedra nor quadrilaterals; mesh the volume (3-D) or the surface (2-D)";
-    assert!(text.contains(told), "{text}");
+    let expected =
+        "l.msh has neither hexahedra nor quadrilaterals; mesh the volume (3-D) or the surface (2-D)";
+    assert!(text.contains(expected), "{text}");
 }
 
 proptest! {

@@ -13,23 +13,23 @@ fn its_declaration_is_sound() {
 #[test]
 fn a_box_is_written_judged_and_read_again() {
     let desk = Desk::new();
-    let made = desk.sh(&format!(
+    let run = desk.sh(&format!(
         "sfhexmesh surfaces=1000,0 layers=5 nx=8 ny=6 xmin=0 xmax=1600 ymin=0 ymax=1200 {ROCK} hist=h.rsf > mesh.rsf"
     ));
-    assert_eq!(made.code, 0, "{}", made.err);
+    assert_eq!(run.code, 0, "{}", run.err);
     assert!(
-        made.err
+        run.err
             .contains("240 elements of 8 nodes, 378 nodes, 17325 points at degree 4"),
         "{}",
-        made.err
+        run.err
     );
     assert!(
-        made.err.contains("188 absorbing") || made.err.contains("188"),
+        run.err.contains("188 absorbing") || run.err.contains("188"),
         "{}",
-        made.err
+        run.err
     );
     // Cubes of 200 m have 5 points per wavelength for 250 m; the bound of the step is for Poisson's ratio near 1/4.
-    assert!(made.err.contains("resolved up to 6.8000e0 Hz"), "{}", made.err);
+    assert!(run.err.contains("resolved up to 6.8000e0 Hz"), "{}", run.err);
     let mut nodes = desk.open("mesh-nodes.rsf");
     assert_eq!((nodes.axis(1).n, nodes.axis(2).n), (3, 378));
     assert_eq!(
@@ -38,7 +38,7 @@ fn a_box_is_written_judged_and_read_again() {
     );
     let again = desk.sh("sfhexmesh mesh=mesh.rsf > again.rsf");
     assert_eq!(again.code, 0, "{}", again.err);
-    assert_eq!(again.err, made.err);
+    assert_eq!(again.err, run.err);
     let (a, b) = (
         desk.open("h.rsf").read_all::<i32>(),
         desk.open("again.rsf").read_all::<i32>(),
@@ -53,24 +53,28 @@ fn a_box_is_written_judged_and_read_again() {
 }
 
 #[test]
-fn stages_of_the_work_are_told_where_they_are_asked_for() {
+fn stages_of_the_work_are_printed_on_request() {
     let desk = Desk::new();
     let line = format!("sfhexmesh surfaces=1000,0 layers=5 nx=8 xmin=0 xmax=1600 {ROCK}");
-    let told = desk.sh(&format!("{line} verb=y > a.rsf")).err;
-    let stages: Vec<&str> = told
+    let text = desk.sh(&format!("{line} verb=y > a.rsf")).err;
+    let stages: Vec<&str> = text
         .lines()
         .filter_map(|line| line.split_once(", after "))
         .map(|(what, _)| what)
         .collect();
-    let wanted = [
+    let expected = [
         "cuts 40 elements",
         "looks for faults",
         "measures elements and their steps",
         "writes the mesh",
     ];
-    assert_eq!(stages, wanted.map(|what| format!("sfhexmesh: {what}")), "{told}");
-    let told = desk.sh("sfhexmesh mesh=a.rsf judge=n verb=y > b.rsf").err;
-    assert!(told.starts_with("sfhexmesh: reads the mesh, after "), "{told}");
+    assert_eq!(
+        stages,
+        expected.map(|what| format!("sfhexmesh: {what}")),
+        "{text}"
+    );
+    let text = desk.sh("sfhexmesh mesh=a.rsf judge=n verb=y > b.rsf").err;
+    assert!(text.starts_with("sfhexmesh: reads the mesh, after "), "{text}");
     assert!(!desk.sh(&format!("{line} > c.rsf")).err.contains("after"));
 }
 
@@ -81,36 +85,36 @@ fn a_valley_in_two_dimensions_with_a_doubling() {
         .map(|k| 100.0 - 100.0 * (k as f32 * 0.0628).cos())
         .collect();
     desk.dataset("topo.rsf", "n1=101 o1=0 d1=40", &map);
-    let made = desk.sh(
+    let run = desk.sh(
         "sfhexmesh surfaces=2000,800,topo.rsf layers=4,6 nx=40 doubling=2 rho=2600,2300 vp=4000,2800 vs=2300,1500 curved=y > m.rsf",
     );
-    assert_eq!(made.code, 0, "{}", made.err);
+    assert_eq!(run.code, 0, "{}", run.err);
     // There are four rows of 20 elements, a doubling of 3 x 20, and five rows of 40.
-    assert!(made.err.contains("340 elements of 9 nodes"), "{}", made.err);
+    assert!(run.err.contains("340 elements of 9 nodes"), "{}", run.err);
     // The numbers of nodes and elements count from 0.
     let axes = desk.axes("m.rsf", 2);
     let counted = [9, 340].map(|n| (n, 0.0, 1.0));
     assert_eq!([0, 1].map(|k| (axes[k].n, axes[k].o, axes[k].d)), counted);
-    assert!(made.err.contains("and 40 free faces"), "{}", made.err);
+    assert!(run.err.contains("and 40 free faces"), "{}", run.err);
 }
 
 #[test]
 fn foreign_meshes_become_rsf() {
     let desk = Desk::new();
     let path = fixture("hex27.msh");
-    let made = desk.sh(&format!(
+    let run = desk.sh(&format!(
         "sfhexmesh gmsh={} rho=2000,2500 vp=1800,3500 vs=800,2000 base=basin > basin.rsf",
         path.display()
     ));
-    assert_eq!(made.code, 0, "{}", made.err);
+    assert_eq!(run.code, 0, "{}", run.err);
     assert!(
-        made.err.contains("region 0 is soil")
-            && made.err.contains("group a side")
-            && made
+        run.err.contains("region 0 is soil")
+            && run.err.contains("group a side")
+            && run
                 .err
                 .contains("outer faces are in no group called top, free, bottom"),
         "{}",
-        made.err
+        run.err
     );
     assert_eq!(
         desk.open("basin-regions.rsf")
@@ -123,7 +127,7 @@ fn foreign_meshes_become_rsf() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_a_sentence() {
+fn wrong_parameters_are_a_sentence() {
     let desk = Desk::new();
     desk.dataset(
         "map.rsf",
@@ -202,9 +206,9 @@ fn what_is_asked_wrongly_is_a_sentence() {
 #[test]
 fn a_bad_mesh_is_refused_with_its_element() {
     let desk = Desk::new();
-    let made = desk
+    let run = desk
         .sh("sfhexmesh surfaces=100,0 layers=2 nx=2 ny=2 xmin=0 xmax=100 ymin=0 ymax=100 judge=n > mesh.rsf");
-    assert_eq!((made.code, made.err.as_str()), (0, ""));
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
     let mut nodes = desk.read("mesh-nodes.rsf");
     nodes[3] += 200.0;
     desk.dataset("bad.rsf", "n1=3 n2=27", &nodes);
@@ -222,7 +226,7 @@ fn degrees_speeds_and_quality_that_cannot_be_meant_are_refused() {
     let desk = Desk::new();
     let degrees = "layers=4,4,2 nx=20 ny=20 xmin=12.7 xmax=13.5 ymin=42.4 ymax=43.2";
     let place = "layers=4 nx=4 xmin=0 xmax=400";
-    for (words, told) in [
+    for (words, expected) in [
         (
             format!("surfaces=20000,8000,2000,0 {degrees} {ROCK}"),
             "if x and y are degrees, give metres of a projection (111200 m for a degree of latitude",
@@ -247,12 +251,12 @@ fn degrees_speeds_and_quality_that_cannot_be_meant_are_refused() {
             "{words}: {}",
             run.err
         );
-        assert!(run.err.contains(told), "{words}: {}", run.err);
+        assert!(run.err.contains(expected), "{words}: {}", run.err);
     }
 }
 
 #[test]
-fn memory_is_counted_before_a_mesh_is_made() {
+fn memory_is_counted_before_a_mesh_is_built() {
     let desk = Desk::new();
     let words = format!("surfaces=2000,0 layers=100 nx=300 ny=300 xmin=0 xmax=9000 ymin=0 ymax=9000 {ROCK}");
     // Nine million elements of 920 bytes each, as measured.
@@ -328,8 +332,8 @@ fn files_of_another_mesh_are_not_overwritten() {
     let before = desk.read("mesh-nodes.rsf");
     let coarse = plane.replace("nx=8", "nx=4");
     let run = desk.sh(&format!("{coarse} base=mesh > second.rsf"));
-    let told = "mesh-nodes.rsf belongs to the mesh first.rsf, which would change: give base=";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    let expected = "mesh-nodes.rsf belongs to the mesh first.rsf, which would change: give base=";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
     assert_eq!(desk.read("mesh-nodes.rsf"), before);
     desk.ran(&format!("rm first.rsf && {coarse} base=mesh > second.rsf"));
     // Output to a pipe may overwrite the files of that mesh.
@@ -341,11 +345,11 @@ fn files_of_another_mesh_are_not_overwritten() {
 }
 
 #[test]
-fn words_of_another_way_are_told() {
+fn words_of_another_way_are_warned_of() {
     let desk = Desk::new();
     let plane = format!("surfaces=1000,0 layers=5 nx=8 xmin=0 xmax=1600 {ROCK} judge=n");
     desk.ran(&format!("sfhexmesh {plane} > plane.rsf"));
-    for (line, told) in [
+    for (line, expected) in [
         (
             format!("{plane} lat=3 skip=5"),
             "lat=, skip= have no effect with surfaces=, only with sphere=y",
@@ -396,7 +400,7 @@ fn words_of_another_way_are_told() {
         ),
     ] {
         let run = desk.ran(&format!("sfhexmesh {line} > out.rsf"));
-        assert!(run.err.contains(told), "{line}: {run:?}");
+        assert!(run.err.contains(expected), "{line}: {run:?}");
     }
     let run = desk.ran(&format!("sfhexmesh {plane} > out.rsf"));
     assert!(!run.err.contains("effect"), "{run:?}");
@@ -405,12 +409,12 @@ fn words_of_another_way_are_told() {
 #[test]
 fn the_step_is_set_by_the_stiffest_element_in_a_mesh_with_a_doubling_too() {
     let desk = Desk::new();
-    let made = desk.ran(
+    let run = desk.ran(
         "sfhexmesh nx=16 ny=16 xmin=0 xmax=3000 ymin=0 ymax=3000 surfaces=1500,60,0 layers=4,4 doubling=2 rho=2500,1900 vp=3500,1800 vs=2000,800 > m.rsf",
     );
-    let (_, told) = made.err.split_once("largest stable step").expect("a step");
-    let (_, told) = told.split_once("(x, y, z) = (").expect("a place");
-    let (place, _) = told.split_once(')').expect("a place");
+    let (_, rest) = run.err.split_once("largest stable step").expect("a step");
+    let (_, rest) = rest.split_once("(x, y, z) = (").expect("a place");
+    let (place, _) = rest.split_once(')').expect("a place");
     let depth = place.rsplit(", ").next().and_then(|z| z.parse::<f64>().ok());
     // The step is limited by thin elements of the soft rock, not by those of the hard rock, whose nodes they share.
     assert!(depth.is_some_and(|z| z < 60.0), "{place}");

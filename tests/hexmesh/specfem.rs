@@ -201,7 +201,7 @@ fn tables_of_materials_are_read_as_they_are() {
 }
 
 #[test]
-fn layers_of_cpml_are_told() {
+fn layers_of_cpml_are_refused_with_their_file() {
     let (mesh, folder) = (original("hex8.msh"), tempfile::tempdir().unwrap());
     write(folder.path(), &mesh, 5);
     let file = folder.path().join("absorbing_cpml_file");
@@ -224,16 +224,16 @@ fn layers_of_cpml_are_told() {
         ),
     ] {
         fs::write(&file, text).unwrap();
-        let told = format!("{:#}", specfem::read(folder.path()).unwrap_err());
+        let message = format!("{:#}", specfem::read(folder.path()).unwrap_err());
         assert!(
-            told.contains(words) && told.contains("absorbing_cpml_file"),
-            "{told}"
+            message.contains(words) && message.contains("absorbing_cpml_file"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn a_folder_of_a_run_is_told_from_that_of_its_mesh() {
+fn a_folder_of_a_run_is_distinguished_from_that_of_its_mesh() {
     let (mesh, folder) = (original("hex8.msh"), tempfile::tempdir().unwrap());
     let below = folder.path().join("MESH");
     fs::create_dir(&below).unwrap();
@@ -249,21 +249,21 @@ fn a_folder_of_a_run_is_told_from_that_of_its_mesh() {
 
 /// Faces that are in no file reflect waves, which only absorbing=none allows.
 #[test]
-fn missing_files_of_absorbing_faces_are_told() {
+fn missing_files_of_absorbing_faces_are_reported() {
     let (mesh, desk) = (original("hex8.msh"), Desk::new());
     let folder = desk.path("mesh");
     fs::create_dir(&folder).unwrap();
     write(&folder, &mesh, 5);
-    let told = |more: &str| {
-        let said = desk.sh(&format!("sfhexmesh specfem=mesh {more} > mesh.rsf"));
-        assert_eq!(said.code, 0, "{said:?}");
-        said.err.contains("they reflect waves").then_some(said.err)
+    let messages_of = |more: &str| {
+        let run = desk.sh(&format!("sfhexmesh specfem=mesh {more} > mesh.rsf"));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.err.contains("they reflect waves").then_some(run.err)
     };
-    assert!(told("").is_some_and(|said| said.contains("44 of 80 outer faces are in no file of mesh")));
+    assert!(messages_of("").is_some_and(|text| text.contains("44 of 80 outer faces are in no file of mesh")));
     fs::remove_file(folder.join("absorbing_surface_file_bottom")).unwrap();
     let words = "68 of 80 outer faces are in no file of mesh (without absorbing_surface_file_xmin, absorbing_surface_file_xmax,";
-    assert!(told("").is_some_and(|said| said.contains(words)));
-    assert_eq!(told("absorbing=none"), None);
+    assert!(messages_of("").is_some_and(|text| text.contains(words)));
+    assert_eq!(messages_of("absorbing=none"), None);
 }
 
 #[test]

@@ -14,8 +14,8 @@ const WIDTH: f64 = 90.0 / 256.0;
 
 /// Makes a mesh; returns the messages and the mesh.
 fn chunk(desk: &Desk, words: &str) -> (String, RawMesh) {
-    let made = desk.sh(&format!("sfhexmesh sphere=y {words} > mesh.rsf"));
-    assert_eq!(made.code, 0, "{words}: {}", made.err);
+    let run = desk.sh(&format!("sfhexmesh sphere=y {words} > mesh.rsf"));
+    assert_eq!(run.code, 0, "{words}: {}", run.err);
     let mut elements = desk.open("mesh.rsf");
     let pairs = |name: &str| -> Vec<[i32; 2]> {
         let Ok(all) = rsf_io::Input::open(&desk.path(name)) else {
@@ -38,7 +38,7 @@ fn chunk(desk: &Desk, words: &str) -> (String, RawMesh) {
         free: pairs("mesh-free.rsf"),
         ..RawMesh::default()
     };
-    (made.err, raw)
+    (run.err, raw)
 }
 
 fn number(text: &str, before: &str) -> f64 {
@@ -65,10 +65,10 @@ fn check_regions(raw: &RawMesh, radii: &[f64]) {
             *ends = [ends[0].min(r), ends[1].max(r)];
         }
     }
-    for (found, wanted) in reached.iter().zip(radii.windows(2)) {
+    for (reach, expected) in reached.iter().zip(radii.windows(2)) {
         assert!(
-            (found[0] - wanted[0]).abs() < 1.0 && (found[1] - wanted[1]).abs() < 1.0,
-            "{found:?} {wanted:?}"
+            (reach[0] - expected[0]).abs() < 1.0 && (reach[1] - expected[1]).abs() < 1.0,
+            "{reach:?} {expected:?}"
         );
     }
 }
@@ -83,19 +83,19 @@ fn mantle() -> Vec<f64> {
 fn a_slice_of_the_paper_has_its_counts_and_the_whole_mesh_follows() {
     let counts = |n: usize| -> [f64; 2] {
         let desk = Desk::new();
-        let (said, raw) = chunk(&desk, &format!("nx={n} width={} degree=4 q=y", n as f64 * WIDTH));
+        let (text, raw) = chunk(&desk, &format!("nx={n} width={} degree=4 q=y", n as f64 * WIDTH));
         check_regions(&raw, &mantle());
         // The program chooses the number of rows, and the bottom at the fluid core is free.
         assert!(
-            said.contains("region 1: radius 3630 to 5600 km, 22 rows"),
-            "{said}"
+            text.contains("region 1: radius 3630 to 5600 km, 22 rows"),
+            "{text}"
         );
         assert_eq!(raw.free.len(), n * n);
-        let step = number(said.split_once("stable step ").unwrap().1, " s, set");
-        assert!(step >= 0.22, "{said}");
+        let step = number(text.split_once("stable step ").unwrap().1, " s, set");
+        assert!(step >= 0.22, "{text}");
         [
-            number(&said, " elements of 27 nodes"),
-            number(&said, " points at degree 4"),
+            number(&text, " elements of 27 nodes"),
+            number(&text, " points at degree 4"),
         ]
     };
     // The topology repeats every four elements, so the counts are quadratic in the number of elements.
@@ -122,9 +122,9 @@ fn the_whole_mesh_of_the_paper() {
     let (_, raw) = chunk(&desk, "nx=256 judge=n");
     assert_eq!(raw.regions.len(), 655_360);
     check_regions(&raw, &mantle());
-    let found: f64 = volumes::<3>(&raw).iter().sum();
+    let volume: f64 = volumes::<3>(&raw).iter().sum();
     let exact = Chunk::new(0.0, 0.0, 0.0, [90.0; 2]).solid_angle() / 3.0 * (SURFACE.powi(3) - CORE.powi(3));
-    assert!((found / exact - 1.0).abs() < 1e-6, "{found} {exact}");
+    assert!((volume / exact - 1.0).abs() < 1e-6, "{volume} {exact}");
     let mesh = kernels::mesh::Mesh::<3>::new(raw.parts()).unwrap();
     let numbering = kernels::mesh::Numbering::new(&mesh, &kernels::mesh::Basis::new(4).unwrap()).unwrap();
     assert_eq!(numbering.points(), 42_644_885);
@@ -137,11 +137,11 @@ fn volumes_of_all_layers_are_those_of_shells() {
     let (_, raw) = chunk(&desk, "nx=16 width=16,24 ny=24 lat=-50 lon=170 turn=33 judge=n");
     let angle = Chunk::new(-50.0, 170.0, 33.0, [16.0, 24.0]).solid_angle();
     let radii = mantle();
-    for (found, ends) in volumes::<3>(&raw).iter().zip(radii.windows(2)) {
+    for (volume, ends) in volumes::<3>(&raw).iter().zip(radii.windows(2)) {
         let exact = angle / 3.0 * (ends[1].powi(3) - ends[0].powi(3));
         // Files hold nodes in float32, which rounds them at random to half metres; the crust is only ten kilometres
         // thick.
-        assert!((found / exact - 1.0).abs() < 2e-6, "{ends:?}: {found} {exact}");
+        assert!((volume / exact - 1.0).abs() < 2e-6, "{ends:?}: {volume} {exact}");
     }
     let all: f64 = volumes::<3>(&raw).iter().sum();
     let exact = angle / 3.0 * (SURFACE.powi(3) - CORE.powi(3));
@@ -167,7 +167,7 @@ fn volumes_of_all_layers_are_those_of_shells() {
 #[test]
 fn the_core_is_fluid_and_its_middle_solid() {
     let desk = Desk::new();
-    let (said, raw) = chunk(
+    let (text, raw) = chunk(
         &desk,
         "nx=8 width=40 bottom=900000 skip=15000,24400,80000,220000 lon=12",
     );
@@ -182,7 +182,7 @@ fn the_core_is_fluid_and_its_middle_solid() {
         speeds[0] > 3400.0 && speeds[1] == 0.0 && speeds[2] > 7000.0,
         "{speeds:?}"
     );
-    assert!(said.contains("doubled upwards"), "{said}");
+    assert!(text.contains("doubled upwards"), "{text}");
     // The inner core has material below it, so its bottom absorbs.
     let sides = raw.absorbing.len();
     let (_, open) = chunk(
@@ -196,11 +196,11 @@ fn the_core_is_fluid_and_its_middle_solid() {
 #[test]
 fn the_mantle_above_a_core_is_that_of_a_chunk_that_ends_there() {
     let regions = |bottom: f64| -> Vec<String> {
-        let (said, _) = chunk(
+        let (text, _) = chunk(
             &Desk::new(),
             &format!("nx=8 width={} bottom={bottom}", 8.0 * WIDTH),
         );
-        let rows = said
+        let rows = text
             .lines()
             .filter_map(|line| Some(line.split_once(": radius ")?.1.to_string()));
         rows.collect()
@@ -221,17 +221,17 @@ fn other_models_have_their_own_layers() {
         "ball.txt",
         "# r rho vp vs\n0 6000 9000 5000\n3e6 5500 9000 5000\n3e6 4000 8000 4500\n6e6 3500 7000 4000\n",
     );
-    let (said, raw) = chunk(&desk, "model=ball.txt bottom=1e6 nx=6 width=30 layers=3,5");
+    let (text, raw) = chunk(&desk, "model=ball.txt bottom=1e6 nx=6 width=30 layers=3,5");
     check_regions(&raw, &[1e6, 3e6, 6e6]);
     assert_eq!(raw.regions.len(), 36 * 8);
-    assert_eq!(number(&said, " elements of 27 nodes"), 288.0);
+    assert_eq!(number(&text, " elements of 27 nodes"), 288.0);
     // There is a doubling brick at the requested layer.
-    let (said, _) = chunk(
+    let (text, _) = chunk(
         &desk,
         "model=ball.txt bottom=1e6 nx=8 width=30 layers=3,5 doubling=2",
     );
     assert_eq!(
-        number(&said, " elements of 27 nodes"),
+        number(&text, " elements of 27 nodes"),
         (16 + 7 * 16 + 6 * 64) as f64
     );
 }
@@ -256,8 +256,8 @@ fn what_is_no_chunk_gets_a_sentence() {
         ("nx=2000000 ny=2000000", "can be counted"),
         ("nx=8 surfaces=1,0", "surfaces= and sphere= are given together"),
     ] {
-        let made = desk.sh(&format!("sfhexmesh sphere=y {words} > mesh.rsf"));
-        assert_eq!(made.code, 1, "{words}: {}", made.err);
-        assert!(made.err.contains(sentence), "{words}: {}", made.err);
+        let run = desk.sh(&format!("sfhexmesh sphere=y {words} > mesh.rsf"));
+        assert_eq!(run.code, 1, "{words}: {}", run.err);
+        assert!(run.err.contains(sentence), "{words}: {}", run.err);
     }
 }

@@ -11,9 +11,9 @@ fn section_and_point(desk: &Desk, kind: &str) {
     quarters(desk);
     desk.complex("point", "n1=1", &[[3.0, 2.0]]);
     let section = format!("grey color=bluered title=Section min1=0 max1=4 min2=0 max2=6 out=section.{kind}");
-    desk.made(&section, "quarters");
+    desk.picture(&section, "quarters");
     let point = "graph symbol=. plotfat=60 plotcol=7 min2=0 max2=4 min1=0 max1=6 yreverse=y wantaxis=n wanttitle=n transparent=y";
-    desk.made(&format!("{point} out=point.{kind}"), "point");
+    desk.picture(&format!("{point} out=point.{kind}"), "point");
 }
 
 #[test]
@@ -21,12 +21,12 @@ fn overlays_put_box_on_box() {
     for kind in ["svg", "png"] {
         let desk = Desk::new();
         section_and_point(&desk, kind);
-        let (bytes, said) = desk.made(&format!("pictures mode=overlay section.{kind} point.{kind}"), "-");
-        assert_eq!(said, "", "{kind}");
+        let (bytes, text) = desk.picture(&format!("pictures mode=overlay section.{kind} point.{kind}"), "-");
+        assert_eq!(text, "", "{kind}");
         let pixels = Pixels::read(&bytes);
         let section = Pixels::read(
             &desk
-                .made(
+                .picture(
                     "grey color=bluered title=Section min1=0 max1=4 min2=0 max2=6",
                     "quarters",
                 )
@@ -48,18 +48,18 @@ fn overlays_put_box_on_box() {
 }
 
 #[test]
-fn weak_values_let_the_picture_below_shine_through() {
+fn weak_values_leave_the_picture_below_visible() {
     let desk = Desk::new();
     quarters(&desk);
     let model = "grey color=viridis scalebar=n wantaxis=n wanttitle=n width=500 screenratio=0.6";
-    desk.made(&format!("{model} out=model.svg"), "quarters");
+    desk.picture(&format!("{model} out=model.svg"), "quarters");
     // The values are minus one in the upper left, one in the lower right, and zero elsewhere. With fade=0.5, the
     // colours of 0.5 would be half opaque.
     let wave = |words: &str| format!("grey color=bluered clip=1 screenratio=0.6 width=500 {words}");
-    desk.made(&wave("fade=0.5 out=wave.svg"), "quarters");
-    let seen = Pixels::read(&desk.made("pictures mode=overlay model.svg wave.svg", "-").0);
+    desk.picture(&wave("fade=0.5 out=wave.svg"), "quarters");
+    let seen = Pixels::read(&desk.picture("pictures mode=overlay model.svg wave.svg", "-").0);
     let opaque = desk.pixels(&wave("clip=1"), "quarters");
-    let below = Pixels::read(&desk.made("pictures mode=overlay model.svg", "-").0);
+    let below = Pixels::read(&desk.picture("pictures mode=overlay model.svg", "-").0);
     for at in [(0.25, 0.25), (0.75, 0.75)] {
         assert_eq!(
             seen.inside(at.0, at.1),
@@ -74,29 +74,29 @@ fn weak_values_let_the_picture_below_shine_through() {
             "the model is visible where the values are zero"
         );
     }
-    let told = desk.complaint("grey fade=2", "quarters");
+    let message = desk.complaint("grey fade=2", "quarters");
     assert!(
-        told.contains("fade= got `2`, but must be a number 0 to 1"),
-        "{told}"
+        message.contains("fade= got `2`, but must be a number 0 to 1"),
+        "{message}"
     );
 }
 
 #[test]
-fn white_paper_of_an_svg_is_left_out_and_a_png_is_told_about() {
+fn white_paper_of_an_svg_is_left_out_and_a_png_is_warned_of() {
     let desk = Desk::new();
     section_and_point(&desk, "svg");
     let point = "graph symbol=. plotfat=60 plotcol=7 min2=0 max2=4 min1=0 max1=6 yreverse=y";
-    desk.made(&format!("{point} out=paper.svg"), "point");
-    desk.made(&format!("{point} out=paper.png"), "point");
+    desk.picture(&format!("{point} out=paper.svg"), "point");
+    desk.picture(&format!("{point} out=paper.png"), "point");
     let shows = |words: &str| {
-        Pixels::read(&desk.made(&format!("pictures mode=overlay {words}"), "-").0).inside(0.75, 0.75)
+        Pixels::read(&desk.picture(&format!("pictures mode=overlay {words}"), "-").0).inside(0.75, 0.75)
     };
     assert!(shows("section.svg paper.svg") != [255; 3]);
     assert_eq!(shows("section.svg paper.png"), [255; 3]);
-    let said = desk.made("pictures mode=overlay section.svg paper.png", "-").1;
+    let text = desk.picture("pictures mode=overlay section.svg paper.png", "-").1;
     assert!(
-        said.contains("warning: paper.png hides the pictures below it"),
-        "{said}"
+        text.contains("warning: paper.png hides the pictures below it"),
+        "{text}"
     );
 }
 
@@ -104,8 +104,8 @@ fn white_paper_of_an_svg_is_left_out_and_a_png_is_told_about() {
 fn rows_columns_and_tables() {
     let desk = Desk::new();
     quarters(&desk);
-    desk.made("grey width=400 out=a.svg", "quarters");
-    desk.made("grey width=500 title=B scalebar=n out=b.png", "quarters");
+    desk.picture("grey width=400 out=a.svg", "quarters");
+    desk.picture("grey width=500 title=B scalebar=n out=b.png", "quarters");
     let size = |name: &str| match name {
         "a.svg" => Svg::read(&fs::read(desk.path(name)).unwrap()).size,
         _ => {
@@ -114,18 +114,18 @@ fn rows_columns_and_tables() {
         }
     };
     let (a, b) = (size("a.svg"), size("b.png"));
-    let made = |words: &str| Svg::read(&desk.made(&format!("pictures format=svg {words}"), "-").0).size;
-    let (side, over) = (made("a.svg b.png"), made("mode=over a.svg b.png"));
+    let size = |words: &str| Svg::read(&desk.picture(&format!("pictures format=svg {words}"), "-").0).size;
+    let (side, over) = (size("a.svg b.png"), size("mode=over a.svg b.png"));
     assert_eq!(side.0, a.0 + b.0);
     assert!(
         side.1 >= a.1.max(b.1) && side.1 < a.1.max(b.1) + 60.0,
         "the boxes are at the same height: {side:?}"
     );
     assert_eq!(over.1, a.1 + b.1);
-    assert_eq!(made("gap=30 a.svg b.png").0, side.0 + 30.0);
-    let table = made("columns=2 a.svg b.png a.svg");
+    assert_eq!(size("gap=30 a.svg b.png").0, side.0 + 30.0);
+    let table = size("columns=2 a.svg b.png a.svg");
     assert!(table.0 >= side.0 && table.1 > side.1 + 0.9 * a.1, "{table:?}");
-    let letters = Svg::read(&desk.made("pictures format=svg letters=y a.svg b.png", "-").0);
+    let letters = Svg::read(&desk.picture("pictures format=svg letters=y a.svg b.png", "-").0);
     assert_eq!(
         letters
             .texts()
@@ -134,7 +134,7 @@ fn rows_columns_and_tables() {
             .count(),
         2
     );
-    let pixels = Pixels::read(&desk.made("pictures res=2 a.svg b.png", "-").0);
+    let pixels = Pixels::read(&desk.picture("pictures res=2 a.svg b.png", "-").0);
     assert_eq!(pixels.width as f64, 2.0 * side.0);
 }
 
@@ -142,23 +142,23 @@ fn rows_columns_and_tables() {
 fn a_movie_of_files() {
     let desk = Desk::new();
     quarters(&desk);
-    desk.made("grey width=400 out=a.svg", "quarters");
-    desk.made("grey width=400 polarity=y out=b.png", "quarters");
-    let (bytes, _) = desk.made("pictures mode=movie delay=1 a.svg b.png", "-");
+    desk.picture("grey width=400 out=a.svg", "quarters");
+    desk.picture("grey width=400 polarity=y out=b.png", "quarters");
+    let (bytes, _) = desk.picture("pictures mode=movie delay=1 a.svg b.png", "-");
     let reader = png::Decoder::new(std::io::Cursor::new(bytes))
         .read_info()
         .unwrap();
     assert_eq!(reader.info().animation_control().unwrap().num_frames, 2);
     // Pictures of several sizes have their boxes on top of each other, on a page for all of them.
-    desk.made("grey width=300 out=c.svg", "quarters");
+    desk.picture("grey width=300 out=c.svg", "quarters");
     let size = |name: &str| Svg::read(&fs::read(desk.path(name)).unwrap()).size;
-    let bytes = desk.made("pictures mode=movie a.svg c.svg", "-").0;
+    let bytes = desk.picture("pictures mode=movie a.svg c.svg", "-").0;
     let pixels = Pixels::read(&bytes);
     assert!(pixels.width as f64 >= size("a.svg").0 && pixels.width as f64 >= size("c.svg").0);
     desk.floats("numbers", "n1=2 n2=2", &[-1e5, 2.0, 3.0, 1e5]);
-    desk.made("grey scalebar=y out=n.svg", "numbers");
-    desk.made("grey scalebar=y out=q.svg title=One", "quarters");
-    desk.made("pictures mode=movie n.svg q.svg out=m.gif", "-");
+    desk.picture("grey scalebar=y out=n.svg", "numbers");
+    desk.picture("grey scalebar=y out=q.svg title=One", "quarters");
+    desk.picture("pictures mode=movie n.svg q.svg out=m.gif", "-");
 }
 
 #[test]
@@ -171,8 +171,8 @@ fn refusals_say_what_is_allowed() {
         ("text.svg", "text.svg is not a picture that can be used here"),
         ("mode=up a.svg", "side"),
     ] {
-        let said = desk.complaint(&format!("pictures {words}"), "-");
-        assert!(said.contains(expected), "{words}: {said}");
+        let message = desk.complaint(&format!("pictures {words}"), "-");
+        assert!(message.contains(expected), "{words}: {message}");
     }
 }
 
@@ -228,11 +228,11 @@ fn a_label_lies_over_a_picture_of_another_size() {
     let desk = Desk::new();
     section_and_point(&desk, "svg");
     // The middle of the standard box is at 7.395, 5.12 inches.
-    desk.made(
+    desk.picture(
         "box x0=7.395 y0=5.12 xt=-3 yt=2 label=here x_oval=0.1 y_oval=0.1 lab_fat=50 out=label.svg",
         "-",
     );
-    let (bytes, said) = desk.made("pictures mode=overlay section.svg label.svg", "-");
-    assert_eq!(said, "");
+    let (bytes, text) = desk.picture("pictures mode=overlay section.svg label.svg", "-");
+    assert_eq!(text, "");
     assert_eq!(Pixels::read(&bytes).inside(0.5, 0.5), BLACK);
 }

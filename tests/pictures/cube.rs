@@ -18,8 +18,8 @@ fn steps(desk: &Desk) {
     );
 }
 
-fn near(found: Rgb, expected: u8) -> bool {
-    found.iter().all(|part| part.abs_diff(expected) <= 1)
+fn near(colour: Rgb, expected: u8) -> bool {
+    colour.iter().all(|part| part.abs_diff(expected) <= 1)
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn faces_show_their_planes() {
 }
 
 #[test]
-fn numbers_tell_where_the_planes_lie() {
+fn numbers_give_the_places_of_the_planes() {
     let desk = Desk::new();
     steps(&desk);
     for flat in ["y", "n"] {
@@ -106,7 +106,10 @@ fn reals_are_coloured_by_the_drawn_planes() {
         "{:?}",
         svg.texts()
     );
-    let ends = |words: &str| desk.made(&format!("grey3 verb=y pclip=100 {words}"), "waves").1;
+    let ends = |words: &str| {
+        desk.picture(&format!("grey3 verb=y pclip=100 {words}"), "waves")
+            .1
+    };
     assert!(ends("frame3=0 frame2=0 frame1=0") != ends("frame3=4 frame2=0 frame1=0"));
 }
 
@@ -129,13 +132,13 @@ fn frames(bytes: &[u8]) -> (usize, f64) {
 /// Planes with the values 1, 10 and 100: by default one clip is chosen from their three clips, and with `gainpanel=` it
 /// is that of the requested plane.
 #[test]
-fn movies_have_the_gain_of_their_planes_or_of_the_one_asked_for() {
+fn movies_have_the_gain_of_their_planes_or_of_the_requested_one() {
     let desk = Desk::new();
     let values: Vec<f32> = [1.0, 10.0, 100.0].iter().flat_map(|&value| [value; 64]).collect();
     desk.floats("panels", "n1=8 n2=8 n3=3", &values);
     let movie = |words: &str| {
         let line = format!("movie color=viridis allpos=y width=200 {words}");
-        desk.made(&line, "panels").0
+        desk.picture(&line, "panels").0
     };
     assert!(
         movie("pclip=50") == movie("clip=100"),
@@ -149,22 +152,22 @@ fn movies_have_the_gain_of_their_planes_or_of_the_one_asked_for() {
 fn movies_show_every_plane_with_one_clip() {
     let desk = Desk::new();
     waves(&desk);
-    let (bytes, said) = desk.made("movie color=bluered verb=y pclip=100 width=400", "waves");
+    let (bytes, text) = desk.picture("movie color=bluered verb=y pclip=100 width=400", "waves");
     assert_eq!(frames(&bytes), (5, 0.1));
     // The largest plane has waves of 5e-9.
     assert!(
-        said.starts_with("sfmovie: colours from -0.00000000") && said.contains("5"),
-        "{said}"
+        text.starts_with("sfmovie: colours from -0.00000000") && text.contains("5"),
+        "{text}"
     );
-    let (bytes, _) = desk.made("movie width=400 delay=0.25 jframe=2 nframe=2 fframe=1", "waves");
+    let (bytes, _) = desk.picture("movie width=400 delay=0.25 jframe=2 nframe=2 fframe=1", "waves");
     assert_eq!(frames(&bytes), (2, 0.25));
-    let (bytes, _) = desk.made("movie width=400 axis=1 vertical=2 horizontal=3", "waves");
+    let (bytes, _) = desk.picture("movie width=400 axis=1 vertical=2 horizontal=3", "waves");
     assert_eq!(frames(&bytes).0, 12);
     // Snapshots of pressure have one component, and time is the axis after it.
     let header = "n1=3 n2=4 n3=1 n4=6 label3=pressure label4=t";
     let values: Vec<f32> = (0..72).map(|i| i as f32).collect();
     desk.floats("pressure", header, &values);
-    let (bytes, _) = desk.made("movie width=400", "pressure");
+    let (bytes, _) = desk.picture("movie width=400", "pressure");
     assert_eq!(frames(&bytes).0, 6);
 }
 
@@ -172,7 +175,7 @@ fn movies_show_every_plane_with_one_clip() {
 fn gifs_have_the_same_frames() {
     let desk = Desk::new();
     waves(&desk);
-    let (bytes, _) = desk.made(
+    let (bytes, _) = desk.picture(
         "movie width=400 color=viridis format=gif delay=0.2 clip=5e-9",
         "waves",
     );
@@ -220,12 +223,12 @@ fn refusals_say_what_is_allowed() {
     ];
     let mut missing = Vec::new();
     for (line, input, expected) in cases {
-        let said = desk.complaint(line, input);
-        if !said.contains(expected) {
-            missing.push(format!("{line}: `{expected}` in {said}"));
+        let message = desk.complaint(line, input);
+        if !message.contains(expected) {
+            missing.push(format!("{line}: `{expected}` in {message}"));
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
-    let (_, said) = desk.made("grey3 movie=3", "waves");
-    assert!(said.contains("warning: movie="), "{said}");
+    let (_, message) = desk.picture("grey3 movie=3", "waves");
+    assert!(message.contains("warning: movie="), "{message}");
 }

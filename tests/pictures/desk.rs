@@ -74,23 +74,23 @@ impl Desk {
     }
 
     /// The output of a run that succeeds, and its messages.
-    pub fn made(&self, line: &str, input: &str) -> (Vec<u8>, String) {
+    pub fn picture(&self, line: &str, input: &str) -> (Vec<u8>, String) {
         let output = self.run(line, input);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{line}: {said}");
-        (output.stdout, said)
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{line}: {text}");
+        (output.stdout, text)
     }
 
     /// The PNG of a run that prints no messages.
     pub fn pixels(&self, line: &str, input: &str) -> Pixels {
-        let (bytes, said) = self.made(line, input);
-        assert_eq!(said, "", "{line}");
+        let (bytes, text) = self.picture(line, input);
+        assert_eq!(text, "", "{line}");
         Pixels::read(&bytes)
     }
 
     /// The SVG of a run.
     pub fn svg(&self, line: &str, input: &str) -> Svg {
-        let (bytes, _) = self.made(&format!("{line} format=svg"), input);
+        let (bytes, _) = self.picture(&format!("{line} format=svg"), input);
         Svg::read(&bytes)
     }
 
@@ -102,10 +102,10 @@ impl Desk {
             output.stdout.is_empty(),
             "{line}: a run that fails does not write part of a picture"
         );
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(!said.contains("internal error"), "{line}: {said}");
-        assert_eq!(said.trim_end().lines().count(), 1, "{line}: {said}");
-        said
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!text.contains("internal error"), "{line}: {text}");
+        assert_eq!(text.trim_end().lines().count(), 1, "{line}: {text}");
+        text
     }
 }
 
@@ -224,9 +224,8 @@ impl Svg {
     }
 
     pub fn place(&self, text: &str) -> [f64; 4] {
-        let found = self.words.iter().find(|words| words.text == text);
-        found
-            .unwrap_or_else(|| panic!("no text `{text}` in {:?}", self.texts()))
+        let word = self.words.iter().find(|words| words.text == text);
+        word.unwrap_or_else(|| panic!("no text `{text}` in {:?}", self.texts()))
             .place
     }
 

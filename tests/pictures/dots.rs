@@ -118,9 +118,9 @@ fn dots_of_strange_values() {
         desk.svg(&format!("dots {words}"), "traces");
         desk.svg(&format!("dots {words} seedead=y"), "zeros");
     }
-    let said = desk.complaint("dots overlap=0", "zeros");
+    let message = desk.complaint("dots overlap=0", "zeros");
     assert!(
-        said.contains("overlap=0: it must be finite and more than 0"),
-        "{said}"
+        message.contains("overlap=0: it must be finite and more than 0"),
+        "{message}"
     );
 }

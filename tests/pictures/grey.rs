@@ -76,8 +76,8 @@ fn equal_units_give_equal_scales_and_sizes_are_kept() {
         (width / height - 1.5).abs() < 0.01,
         "60 x 40 samples: {width} x {height}"
     );
-    let asked = draw("width=500 height=640");
-    assert_eq!((asked.width, asked.height), (500, 640));
+    let sized = draw("width=500 height=640");
+    assert_eq!((sized.width, sized.height), (500, 640));
     let fine = draw("width=500 height=640 res=2");
     assert_eq!((fine.width, fine.height), (1000, 1280));
     assert!(
@@ -145,7 +145,7 @@ fn pclip_bias_and_power() {
     // The values are 0 to 98, and 1000.
     let values: Vec<f32> = (0..99).map(|i| i as f32).chain([1000.0]).collect();
     desk.floats("ramp", "n1=10 n2=10", &values);
-    let ends = |words: &str| desk.made(&format!("grey verb=y {words}"), "ramp").1;
+    let ends = |words: &str| desk.picture(&format!("grey verb=y {words}"), "ramp").1;
     assert_eq!(ends("pclip=100"), "sfgrey: colours from -1000 to 1000\n");
     assert_eq!(ends("pclip=50"), "sfgrey: colours from -50 to 50\n");
     assert_eq!(ends("pclip=50 allpos=y"), "sfgrey: colours from 0 to 50\n");
@@ -214,10 +214,10 @@ fn bytes_are_colours() {
         "{:?}",
         bar.texts()
     );
-    let said = desk.complaint("grey scalebar=y", "bytes");
+    let message = desk.complaint("grey scalebar=y", "bytes");
     assert!(
-        said.contains("give bar= (a file of sfbyte) or minval= and maxval="),
-        "{said}"
+        message.contains("give bar= (a file of sfbyte) or minval= and maxval="),
+        "{message}"
     );
     // The file is as sfbyte writes it: the smallest and the largest value, then the colours.
     let ends = [(-3.0f32).to_ne_bytes(), 5.0f32.to_ne_bytes()].concat();
@@ -248,15 +248,15 @@ fn texts_are_those_of_header_and_user() {
     ] {
         assert!(own.has(text), "{text} in {:?}", own.texts());
     }
-    let asked = "grey title=A_title label1=z unit1=m label2=x unit2= barlabel=u barunit=nm wantframenum=n formatbar=%5.2e";
-    let asked = desk.svg(asked, "waves");
+    let words = "grey title=A_title label1=z unit1=m label2=x unit2= barlabel=u barunit=nm wantframenum=n formatbar=%5.2e";
+    let svg = desk.svg(words, "waves");
     for text in ["A title", "z (m)", "x", "u (nm)", "0.00e0"] {
-        assert!(asked.has(text), "{text} in {:?}", asked.texts());
+        assert!(svg.has(text), "{text} in {:?}", svg.texts());
     }
     assert!(
-        !asked.texts().iter().any(|text| text.contains("Time")),
+        !svg.texts().iter().any(|text| text.contains("Time")),
         "{:?}",
-        asked.texts()
+        svg.texts()
     );
     let bare = desk.svg("grey wantaxis=n wanttitle=n wantframenum=n scalebar=n", "waves");
     assert!(bare.words.is_empty(), "{:?}", bare.texts());
@@ -320,10 +320,10 @@ fn the_bar_shows_the_colours_of_its_values() {
 fn what_is_not_a_number_stands_out() {
     let desk = Desk::new();
     desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
-    let (bytes, said) = desk.made("grey", "nan");
-    assert!(Pixels::read(&bytes).inside(0.5, 0.5) == [255, 0, 255] && said.contains("nothing to see"));
+    let (bytes, text) = desk.picture("grey", "nan");
+    assert!(Pixels::read(&bytes).inside(0.5, 0.5) == [255, 0, 255] && text.contains("nothing to see"));
     desk.floats("nan", "n1=2 n2=1", &[1.0, f32::NAN]);
-    assert!(desk.made("grey", "nan").1.contains("1 of 2 values"));
+    assert!(desk.picture("grey", "nan").1.contains("1 of 2 values"));
 }
 
 #[test]
@@ -336,14 +336,14 @@ fn large_planes_fade_instead_of_turning_into_others() {
     desk.floats("large", "n1=9000 n2=400", &values);
     let pixels = desk.pixels("grey clip=3", "large");
     let column = [0.1, 0.5, 0.9].map(|y| pixels.inside(0.5, y)[0]);
-    for (found, part) in column.into_iter().zip([0.1, 0.5, 0.9]) {
+    for (level, part) in column.into_iter().zip([0.1, 0.5, 0.9]) {
         let expected = 127.5 * (1.0 + 2.0 * part / 3.0);
         // A pixel covers 15 samples or more. If their number is odd, one sign remains: a fifteenth of a third of half
         // of the colours, plus one for rounding.
         let left_over = 127.5 / 3.0 / 15.0 + 1.0;
         assert!(
-            (f64::from(found) - expected).abs() < left_over,
-            "{found} at {part}, not {expected}"
+            (f64::from(level) - expected).abs() < left_over,
+            "{level} at {part}, not {expected}"
         );
     }
     let spread = pixels.count(|[r, g, b]| r == g && g == b && (120..=220).contains(&r));
@@ -358,7 +358,7 @@ fn words_of_madagascar_are_accepted_in_silence() {
     let words = "grey parallel2=n labelrot=n wantaxis=y title= pclip=100 min1=0 max1=0.1 label1=z unit1=km min2=-0.05 max2=0.05 \
 label2=x unit2=km screenratio=0.5 screenht=6.8 wantscalebar=y labelsz=6 labelfat=3 titlesz=12 titlefat=3 font=2 nreserve=8 xll=1.5 yll=1.5 \
 gainstep=2 color=j format1=%3.1f format2=%3.1f wheretics=a --out=fig.rsf@";
-    let svg = desk.made(&format!("{words} format=svg"), "waves");
+    let svg = desk.picture(&format!("{words} format=svg"), "waves");
     assert_eq!(svg.1, "");
     assert!(String::from_utf8(svg.0).unwrap().contains("z (km)"));
 }
@@ -426,10 +426,10 @@ fn refusals_say_what_is_allowed() {
         ("out=no/such/folder.png", "cannot write out=no/such/folder.png"),
     ];
     for (words, expected) in cases {
-        let said = desk.complaint(&format!("grey {words}"), "panels");
+        let message = desk.complaint(&format!("grey {words}"), "panels");
         assert!(
-            said.starts_with("sfgrey: ") && said.contains(expected),
-            "{words}: {said}"
+            message.starts_with("sfgrey: ") && message.contains(expected),
+            "{words}: {message}"
         );
     }
 }
@@ -440,11 +440,11 @@ fn a_file_that_is_cut_short_is_drawn_as_far_as_it_goes() {
     panels(&desk);
     fs::write(desk.path("panels.rsf@"), [0; 100]).unwrap();
     let output = desk.run("grey format=png", "panels");
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && !output.stdout.is_empty(), "{said}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && !output.stdout.is_empty(), "{text}");
     assert!(
-        said.contains("warning") && said.contains("3 of the 8 records along axis 2"),
-        "{said}"
+        text.contains("warning") && text.contains("3 of the 8 records along axis 2"),
+        "{text}"
     );
     fs::write(desk.path("panels.rsf@"), [0; 3]).unwrap();
     desk.complaint("grey", "panels");
@@ -455,13 +455,13 @@ fn the_binary_lists_its_programs() {
     let binary = built::program(env!("CARGO_BIN_EXE_sfbasics"));
     let output = Command::new(&binary).arg("purple").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("`purple`") && said.lines().count() == 1, "{said}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("`purple`") && text.lines().count() == 1, "{text}");
     let output = Command::new(&binary).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    let said = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     for name in ["grey", "grey3", "graph", "wiggle", "contour", "movie", "pictures"] {
-        assert!(said.contains(&format!("sfbasics {name} ")), "{name}: {said}");
+        assert!(text.contains(&format!("sfbasics {name} ")), "{name}: {text}");
     }
 }
 
@@ -494,7 +494,7 @@ fn percentiles_of_large_planes_are_those_of_all_samples() {
     desk.floats("comb", "n1=2048 n2=2049", &values);
     for (pclip, end) in [(25, 1), (75, 3)] {
         let line = format!("grey verb=y width=100 height=100 wantaxis=n scalebar=n pclip={pclip}");
-        let said = desk.made(&line, "comb").1;
-        assert_eq!(said, format!("sfgrey: colours from -{end} to {end}\n"));
+        let text = desk.picture(&line, "comb").1;
+        assert_eq!(text, format!("sfgrey: colours from -{end} to {end}\n"));
     }
 }

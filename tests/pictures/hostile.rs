@@ -122,14 +122,14 @@ impl Dice {
 #[track_caller]
 fn harmless(desk: &Desk, line: &str, input: &str) {
     let output = desk.run(line, input);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
     match output.status.code() {
-        Some(0) => assert!(!output.stdout.is_empty(), "{line}: {said}"),
+        Some(0) => assert!(!output.stdout.is_empty(), "{line}: {text}"),
         Some(1) => assert!(
-            !said.contains("internal error") && said.ends_with('\n'),
-            "{line}: {said}"
+            !text.contains("internal error") && text.ends_with('\n'),
+            "{line}: {text}"
         ),
-        code => panic!("{line} ends with {code:?}: {said}"),
+        code => panic!("{line} ends with {code:?}: {text}"),
     }
 }
 
@@ -146,7 +146,7 @@ fn curves_that_leave_the_page_are_cut() {
         "wiggle poly=y seemean=y zplot=1e30 transp=y",
     ] {
         harmless(&desk, line, "steep");
-        let (svg, _) = desk.made(&format!("{line} format=svg"), "steep");
+        let (svg, _) = desk.picture(&format!("{line} format=svg"), "steep");
         let svg = String::from_utf8(svg).unwrap();
         assert!(svg.len() < 100_000, "{line}: {svg}");
     }
@@ -207,8 +207,8 @@ fn pictures_of_others_may_be_hostile_too() {
     }
     let steep: Vec<f32> = (1..=10).map(|x| 4e9 / (x as f32).powi(10)).collect();
     desk.floats("steep", "n1=10 o1=1 d1=1", &steep);
-    desk.made("graph min2=0 max2=2500 out=a.svg", "steep");
-    desk.made("graph min2=0 max2=2500 out=b.png", "steep");
+    desk.picture("graph min2=0 max2=2500 out=a.svg", "steep");
+    desk.picture("graph min2=0 max2=2500 out=b.png", "steep");
     harmless(&desk, "pictures mode=overlay a.svg b.png", "none");
     std::fs::write(
         desk.path("cut.png"),

@@ -103,20 +103,20 @@ fn lines(svg: &str) -> String {
 
 /// Compares with the file of this name; numbers may differ by the last digit that is written.
 #[track_caller]
-fn same(name: &str, found: &str) {
+fn same(name: &str, drawn: &str) {
     let path = checkout("tests/data/pictures").join(name);
     if std::env::var_os("KEEP_PICTURES").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, found).unwrap();
+        fs::write(&path, drawn).unwrap();
     }
     let kept = fs::read_to_string(&path).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()));
-    for (number, (found, kept)) in (1..).zip(found.lines().zip(kept.lines())) {
+    for (number, (drawn, kept)) in (1..).zip(drawn.lines().zip(kept.lines())) {
         assert!(
-            alike(found, kept),
-            "{name} line {number} has changed (see the head of tests/pictures/kept.rs):\n{found}\nwas\n{kept}"
+            alike(drawn, kept),
+            "{name} line {number} has changed (see the head of tests/pictures/kept.rs):\n{drawn}\nwas\n{kept}"
         );
     }
-    assert_eq!(found.lines().count(), kept.lines().count(), "{name}");
+    assert_eq!(drawn.lines().count(), kept.lines().count(), "{name}");
 }
 
 /// Whether two lines have the same words, and numbers that differ by at most a hundredth.
@@ -145,7 +145,7 @@ fn alike(one: &str, other: &str) -> bool {
 fn pictures_are_as_they_were() {
     let desk = desk();
     for (name, words, data) in CASES {
-        let (bytes, _) = desk.made(&format!("{words} format=svg"), data);
+        let (bytes, _) = desk.picture(&format!("{words} format=svg"), data);
         same(
             &format!("{name}.svg"),
             &lines(std::str::from_utf8(&bytes).unwrap()),
@@ -159,7 +159,7 @@ fn pages_are_as_they_were() {
     for (name, words, data) in CASES {
         if ["grey3-flat", "grey-true", "graph", "wiggle-turned"].contains(&name) {
             // In these files letters are outlines, and there are many.
-            let (bytes, _) = desk.made(
+            let (bytes, _) = desk.picture(
                 &format!("{words} wantaxis=n wanttitle=n legend= scalebar=n format=pdf"),
                 data,
             );
@@ -173,7 +173,7 @@ fn pictures_of_pictures_are_as_they_were() {
     let desk = desk();
     for (name, words, data) in CASES {
         if ["grey", "graph", "wiggle"].contains(&name) {
-            desk.made(&format!("{words} out={name}.svg"), data);
+            desk.picture(&format!("{words} out={name}.svg"), data);
         }
     }
     for (name, words) in [
@@ -184,7 +184,7 @@ fn pictures_of_pictures_are_as_they_were() {
         ),
         ("over", "pictures mode=over grey.svg graph.svg"),
     ] {
-        let (bytes, _) = desk.made(&format!("{words} format=svg"), "-");
+        let (bytes, _) = desk.picture(&format!("{words} format=svg"), "-");
         same(
             &format!("{name}.svg"),
             &lines(std::str::from_utf8(&bytes).unwrap()),

@@ -126,7 +126,7 @@ fn of_bars_without_words() {
 /// The box has the requested shape, even if the width of the whole picture is given; if its height is given, the shape
 /// cannot be kept.
 #[test]
-fn boxes_have_the_shape_that_is_asked_for() {
+fn boxes_have_the_requested_shape() {
     let desk = Desk::new();
     waves(&desk);
     for program in ["grey", "graph", "contour", "wiggle"] {
@@ -153,12 +153,12 @@ fn boxes_have_the_shape_that_is_asked_for() {
                 svg.size
             );
         }
-        let (_, said) = desk.made(&format!("{program} screenratio=1 height=400"), "waves");
+        let (_, text) = desk.picture(&format!("{program} screenratio=1 height=400"), "waves");
         assert!(
-            said.contains("screenratio= has no effect: height= sets the height"),
-            "{said}"
+            text.contains("screenratio= has no effect: height= sets the height"),
+            "{text}"
         );
-        let (_, said) = desk.made(&format!("{program} screenratio=1 width=400"), "waves");
-        assert!(!said.contains("no effect"), "{said}");
+        let (_, text) = desk.picture(&format!("{program} screenratio=1 width=400"), "waves");
+        assert!(!text.contains("no effect"), "{text}");
     }
 }

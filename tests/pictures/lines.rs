@@ -246,8 +246,8 @@ fn wiggles_at_given_positions() {
     desk.floats("xpos", "n1=3 n2=2", &[7.0, 8.0, 9.0, 1.0, 1.5, 5.0]);
     assert_eq!(desk.svg("wiggle xpos=xpos.rsf frame=1", "planes").text, lone);
     desk.floats("xpos", "n1=2", &[1.0, 1.5]);
-    let said = desk.complaint("wiggle xpos=xpos.rsf", "traces");
-    assert!(said.contains("holds 2 positions"), "{said}");
+    let message = desk.complaint("wiggle xpos=xpos.rsf", "traces");
+    assert!(message.contains("holds 2 positions"), "{message}");
 }
 
 #[test]
@@ -270,10 +270,10 @@ fn contours_lie_at_their_values() {
         }
         rows
     };
-    let close = |found: Vec<f64>, expected: &[f64]| {
-        assert_eq!(found.len(), expected.len(), "{found:?} {expected:?}");
-        for (found, expected) in found.iter().zip(expected) {
-            assert!((found - expected).abs() < 0.01, "{found:?} {expected:?}");
+    let close = |places: Vec<f64>, expected: &[f64]| {
+        assert_eq!(places.len(), expected.len(), "{places:?} {expected:?}");
+        for (place, expected) in places.iter().zip(expected) {
+            assert!((place - expected).abs() < 0.01, "{place:?} {expected:?}");
         }
     };
     close(rows("c=5,15"), &[0.625, 0.875]);
@@ -281,12 +281,12 @@ fn contours_lie_at_their_values() {
     close(rows("dc=10 allpos=n"), &[0.25, 0.5, 0.75]);
     close(rows("c=10"), &[0.75]);
     desk.floats("step", "n1=2 n2=2", &[-1.0, -1.0, 2.0, 2.0]);
-    let drawn = |words: &str| desk.made(&format!("contour {words}"), "step");
+    let drawn = |words: &str| desk.picture(&format!("contour {words}"), "step");
     assert_eq!(drawn("c=0.5").0, drawn("c=0.5 allpos=n").0);
     assert_eq!(drawn("c=-0.5,0.5").0, drawn("c=0.5").0);
     assert!(drawn("c=-0.5").1.contains("allpos=n draws them"));
     // Lines that were asked for and are left out are counted; values that the program chooses are not.
-    for (words, told) in [
+    for (words, warning) in [
         (
             "c=-10,10",
             "1 of 2 lines are left out, because their values are negative and allpos=y",
@@ -296,10 +296,10 @@ fn contours_lie_at_their_values() {
         ("dc=10", ""),
         ("c=-10,10 allpos=n", ""),
     ] {
-        let said = desk.made(&format!("contour {words}"), "slope").1;
+        let text = desk.picture(&format!("contour {words}"), "slope").1;
         assert!(
-            said.contains(told) && said.is_empty() == told.is_empty(),
-            "{words}: {said}"
+            text.contains(warning) && text.is_empty() == warning.is_empty(),
+            "{words}: {text}"
         );
     }
     // Levels begin at c0= and increase in steps of a round number.
@@ -335,8 +335,8 @@ fn bars_and_pages_that_are_none() {
         ("graph screenratio=0", "screenratio=0: it must be more than 0"),
         ("graph screenratio=-1", "screenratio=-1: it must be more than 0"),
     ] {
-        let said = desk.complaint(words, "traces");
-        assert!(said.contains(sentence), "{words}: {said}");
+        let message = desk.complaint(words, "traces");
+        assert!(message.contains(sentence), "{words}: {message}");
     }
     // In a picture of higher resolution, the box is at the same relative position.
     let (one, two) = (
@@ -370,13 +370,13 @@ fn refusals_say_what_is_allowed() {
         ("contour", "nan", "all values are NaN or infinite"),
     ];
     for (line, input, expected) in cases {
-        let said = desk.complaint(line, input);
-        assert!(said.contains(expected), "{line}: {said}");
+        let message = desk.complaint(line, input);
+        assert!(message.contains(expected), "{line}: {message}");
     }
 }
 
 #[test]
-fn values_that_are_no_numbers_are_told() {
+fn values_that_are_no_numbers_are_counted() {
     let desk = Desk::new();
     desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
     desk.floats(
@@ -384,15 +384,15 @@ fn values_that_are_no_numbers_are_told() {
         "n1=3 n2=2",
         &[0.0, f32::NAN, 2.0, f32::NAN, f32::NEG_INFINITY, f32::NAN],
     );
-    for (input, wanted) in [
+    for (input, expected) in [
         ("nan", "nothing to see: all values are NaN or infinite"),
         (
             "gap",
             "nothing to see of 1 of 2 curves (counted from 1: 2): their values are all NaN or infinite",
         ),
     ] {
-        let (_, said) = desk.made("graph", input);
-        assert!(said.contains(wanted), "{said}");
+        let (_, text) = desk.picture("graph", input);
+        assert!(text.contains(expected), "{text}");
     }
 }
 

@@ -88,8 +88,8 @@ fn a_page_holds_what_the_svg_holds() {
     let desk = Desk::new();
     quarters(&desk);
     let words = "grey color=bluered title=Section scalebar=y width=400 height=300";
-    let (bytes, said) = desk.made(&format!("{words} format=pdf"), "quarters");
-    assert_eq!(said, "");
+    let (bytes, messages) = desk.picture(&format!("{words} format=pdf"), "quarters");
+    assert_eq!(messages, "");
     let page = Page::read(&bytes);
     let (text, _) = page.with("/MediaBox")[0];
     // 400 and 300 units of 1/96 inch in points of 1/72 inch.
@@ -127,17 +127,17 @@ fn a_page_holds_what_the_svg_holds() {
 fn opacity_and_pictures_in_pictures() {
     let desk = Desk::new();
     quarters(&desk);
-    desk.made("grey transparent=y out=part.svg", "quarters");
+    desk.picture("grey transparent=y out=part.svg", "quarters");
     let page = Page::read(
         &desk
-            .made("pictures mode=side part.svg part.svg format=pdf", "-")
+            .picture("pictures mode=side part.svg part.svg format=pdf", "-")
             .0,
     );
     // A section and its bar are there twice.
     assert_eq!(page.with("/Subtype /Image").len(), 4);
     desk.floats("curve", "n1=3 n2=1", &[0.0, 2.0, 1.0]);
     // The background of a legend has an opacity of 85 %.
-    let page = Page::read(&desk.made("graph legend=one format=pdf", "curve").0);
+    let page = Page::read(&desk.picture("graph legend=one format=pdf", "curve").0);
     assert!(page.objects.iter().any(|(head, _)| head.contains("/ca 0.85")));
     assert!(page.drawn().contains("/O0 gs"));
 }
@@ -146,20 +146,20 @@ fn opacity_and_pictures_in_pictures() {
 fn names_that_promise_something_else_are_refused() {
     let desk = Desk::new();
     quarters(&desk);
-    desk.made("grey out=fig.pdf", "quarters");
+    desk.picture("grey out=fig.pdf", "quarters");
     assert!(std::fs::read(desk.path("fig.pdf")).unwrap().starts_with(b"%PDF-"));
     for name in ["fig.jpg", "fig.JPEG", "movie.mp4", "fig.png.tif", "fig.eps"] {
-        let told = desk.complaint(&format!("grey out={name}"), "quarters");
+        let message = desk.complaint(&format!("grey out={name}"), "quarters");
         assert!(
-            told.contains("give the file the extension png, svg or pdf"),
-            "{name}: {told}"
+            message.contains("give the file the extension png, svg or pdf"),
+            "{name}: {message}"
         );
         assert!(!desk.path(name).exists());
     }
-    let told = desk.complaint("movie out=fig.pdf axis=2 vertical=1 horizontal=3", "quarters");
-    assert!(told.contains("pdf is not a format of"), "{told}");
+    let message = desk.complaint("movie out=fig.pdf axis=2 vertical=1 horizontal=3", "quarters");
+    assert!(message.contains("pdf is not a format of"), "{message}");
     // format= takes precedence over the extension.
-    desk.made("grey format=png out=fig.jpg", "quarters");
+    desk.picture("grey format=png out=fig.jpg", "quarters");
 }
 
 #[test]
@@ -172,16 +172,16 @@ fn pictures_larger_than_memory_end_in_a_sentence() {
         ("movie width=30000 height=30000", "cube"),
     ] {
         let output = desk.run_within("2000000", line, input);
-        let told = String::from_utf8(output.stderr).unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(
-            (output.status.code(), output.stdout.len(), told.lines().count()),
+            (output.status.code(), output.stdout.len(), text.lines().count()),
             (Some(1), 0, 1),
-            "{told}"
+            "{text}"
         );
         assert!(
-            told.contains("needs") && told.contains("GB of memory, but"),
-            "{told}"
+            text.contains("needs") && text.contains("GB of memory, but"),
+            "{text}"
         );
-        assert!(told.contains("res=, width= or height="), "{told}");
+        assert!(text.contains("res=, width= or height="), "{text}");
     }
 }

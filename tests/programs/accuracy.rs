@@ -156,10 +156,10 @@ proptest! {
             run = desk.sh(&format!("{line} > d.rsf"));
         }
         prop_assert!(run.code == 0, "{run:?}");
-        let found = measured(&desk, &case, cell);
+        let error = measured(&desk, &case, cell);
         let chosen = order(&run);
-        println!("{chosen}: {found:.1e} of {:.1e}", case.allowed);
-        prop_assert!(found < case.allowed + NEAR, "{found:e} {case:?}");
+        println!("{chosen}: {error:.1e} of {:.1e}", case.allowed);
+        prop_assert!(error < case.allowed + NEAR, "{error:e} {case:?}");
         for cheaper in [2, 4].into_iter().filter(|order| *order < chosen) {
             let run = desk.sh(&format!("{line} order={cheaper} plan=y"));
             prop_assert!(run.code == 1 && run.err.contains("phases are wrong by"), "{run:?}");
@@ -168,10 +168,10 @@ proptest! {
 }
 
 #[track_caller]
-fn refused(desk: &Desk, line: &str, wanted: &str) {
+fn refused(desk: &Desk, line: &str, expected: &str) {
     let run = desk.sh(&format!("{line} > d.rsf"));
-    let said = run.err.lines().last().unwrap_or_default();
-    assert!(run.code == 1 && said.contains(wanted), "{wanted}: {run:?}");
+    let last = run.err.lines().last().unwrap_or_default();
+    assert!(run.code == 1 && last.contains(expected), "{expected}: {run:?}");
 }
 
 /// An impossible request, and one of two parameters without the other, gives an error message.
@@ -224,8 +224,8 @@ fn what_cannot_be_had_is_refused() {
 fn what_is_given_is_kept_and_judged() {
     let desk = model(2);
     let line = format!("{} device=cpu verb=y", line(2));
-    let told = |words: &str| desk.ran(&format!("{line} {words} > d.rsf"));
-    let run = told("error=0.05 path=20");
+    let run_with = |words: &str| desk.ran(&format!("{line} {words} > d.rsf"));
+    let run = run_with("error=0.05 path=20");
     assert_eq!(order(&run), 8, "{run:?}");
     for words in [
         "the best weights for these waves: after 20.0 shortest wavelengths",
@@ -236,9 +236,9 @@ fn what_is_given_is_kept_and_judged() {
         assert!(run.err.contains(words), "{words}: {run:?}");
     }
     assert!(!run.err.contains("the waves disperse"), "{run:?}");
-    let run = told("error=0.9 path=20 order=4");
+    let run = run_with("error=0.9 path=20 order=4");
     assert_eq!(order(&run), 4, "{run:?}");
-    let run = told("error=0.9 order=8 fd=taylor tdc=n");
+    let run = run_with("error=0.9 order=8 fd=taylor tdc=n");
     assert!(
         run.err
             .contains("order 8 with Taylor's weights: after 12.0 shortest")
@@ -309,10 +309,10 @@ fn reflections_from_below_water_want_order_four() {
     };
     let (fine, _) = records("n1=181 n2=331 d1=3.3333333 d2=3.3333333 nt=1600 dt=0.0005 nb=48");
     let off = |order: usize| {
-        let (found, told) = records(&format!(
+        let (records_of_order, messages) = records(&format!(
             "n1=61 n2=111 d1=10 d2=10 nt=800 dt=0.001 nb=16 order={order}"
         ));
-        (rms_difference(found, &fine), told)
+        (rms_difference(records_of_order, &fine), messages)
     };
     let ((second, coarse), (fourth, fluid), (eighth, _)) = (off(2), off(4), off(8));
     println!("order 2 {second:.4}, order 4 {fourth:.4}, order 8 {eighth:.4}");

@@ -106,7 +106,7 @@ fn speeds_that_no_rock_has_are_refused_in_the_words_of_the_files() {
 }
 
 #[test]
-fn units_that_are_not_si_are_told() {
+fn units_that_are_not_si_are_warned_of() {
     let desk = desk(2);
     for name in ["vp", "vs", "den"] {
         scaled(&desk, &format!("{name}.rsf"), &format!("{name}_small.rsf"), 1e-3);
@@ -120,7 +120,7 @@ fn units_that_are_not_si_are_told() {
 }
 
 #[test]
-fn points_in_the_frame_are_told() {
+fn points_in_the_frame_are_warned_of() {
     let desk = desk(2);
     desk.dataset("off.rsf", "n1=2 n2=3", &[80.0, -5.0, 80.0, -20.0, -40.0, 100.0]);
     warned(
@@ -134,7 +134,7 @@ fn points_in_the_frame_are_told() {
 }
 
 #[test]
-fn parameters_without_effect_are_told() {
+fn parameters_without_effect_are_warned_of() {
     let desk = desk(2);
     for (extra, words) in [
         (
@@ -190,12 +190,12 @@ fn parameters_without_effect_are_told() {
 }
 
 #[test]
-fn histories_that_the_run_cuts_are_told() {
+fn histories_that_the_run_cuts_are_warned_of() {
     let desk = desk(2);
     let hopeless = shoot(&desk, 2, "dt=0.5 tau=0.01");
-    let told = "no time step falls within the source time functions, which last 0.08 s: dt=0.5 s is longer";
+    let text = "no time step falls within the source time functions, which last 0.08 s: dt=0.5 s is longer";
     assert!(
-        hopeless.code == 1 && hopeless.err.contains(told) && !hopeless.err.contains("silent"),
+        hopeless.code == 1 && hopeless.err.contains(text) && !hopeless.err.contains("silent"),
         "{hopeless:?}"
     );
     for (key, doc) in [("den", "density"), ("onset", "delay of every source")] {
@@ -206,9 +206,9 @@ fn histories_that_the_run_cuts_are_told() {
         refused(&desk, 2, &format!("{key}=-1"), &[&words[0], &words[1]]);
     }
     for key in ["sou", "rec"] {
-        let told = format!("{key}=700 is a number, but {key}= takes an RSF file (");
+        let expected = format!("{key}=700 is a number, but {key}= takes an RSF file (");
         let advice = "): sfpoints x= z= makes one from coordinates";
-        refused(&desk, 2, &format!("{key}=700"), &[&told, advice]);
+        refused(&desk, 2, &format!("{key}=700"), &[&expected, advice]);
     }
     let listed = "onset=0.1,0.2 is a list of numbers, but onset= takes an RSF file";
     refused(
@@ -242,7 +242,7 @@ fn histories_that_the_run_cuts_are_told() {
 }
 
 #[test]
-fn couples_across_a_section_are_told_once() {
+fn couples_across_a_section_are_warned_of_once() {
     let desk = desk(2);
     desk.dataset("sou.rsf", "n1=2 n2=3", &[100.0, 90.0, 110.0, 90.0, 120.0, 90.0]);
     let slips = [
@@ -253,9 +253,9 @@ fn couples_across_a_section_are_told_once() {
         "{} src=dc mech=mech.rsf > data.rsf",
         line(2).replace("m0=1e12", "")
     ));
-    let told: Vec<&str> = run.err.lines().filter(|l| l.contains("SH waves")).collect();
-    assert_eq!((run.code, told.len()), (0, 1), "{run:?}");
-    assert!(told[0].contains("source 2 (and 1 more)"), "{run:?}");
+    let warnings: Vec<&str> = run.err.lines().filter(|l| l.contains("SH waves")).collect();
+    assert_eq!((run.code, warnings.len()), (0, 1), "{run:?}");
+    assert!(warnings[0].contains("source 2 (and 1 more)"), "{run:?}");
 }
 
 #[test]
@@ -280,13 +280,13 @@ fn coarse_mechanisms_that_cannot_hold_a_low_q_are_refused() {
 }
 
 #[test]
-fn windows_say_where_their_nodes_are_and_lone_snapshots_are_told() {
+fn windows_have_the_places_of_their_nodes_and_lone_snapshots_are_warned_of() {
     let desk = desk(2);
-    for (asked, node) in [(20.0, 20.0), (15.0, 10.0), (16.0, 20.0), (24.0, 20.0)] {
-        let window = format!("snap=y wfl=wfl.rsf jsnap=20 nqz=1 oqz={asked}");
+    for (origin, node) in [(20.0, 20.0), (15.0, 10.0), (16.0, 20.0), (24.0, 20.0)] {
+        let window = format!("snap=y wfl=wfl.rsf jsnap=20 nqz=1 oqz={origin}");
         assert_eq!(warning(&desk, 2, &window), "");
         let axes = desk.axes("wfl.rsf", 4);
-        assert_eq!(axes[0].o, node, "oqz={asked}");
+        assert_eq!(axes[0].o, node, "oqz={origin}");
         assert_eq!(
             (axes[0].label.as_deref(), axes[1].label.as_deref()),
             (Some("z"), Some("x"))
@@ -360,10 +360,10 @@ fn losses_too_large_for_a_constant_q_are_named_as_such() {
         "where it is 1: 4 relaxation times keep factors of",
         "within a wavelength",
     ];
-    let told = warning(&desk(2), 2, "qp=2 qs=1 qmech=4");
+    let text = warning(&desk(2), 2, "qp=2 qs=1 qmech=4");
     assert!(
-        words.iter().all(|word| told.contains(word)) && !told.contains("qband="),
-        "{told}"
+        words.iter().all(|word| text.contains(word)) && !text.contains("qband="),
+        "{text}"
     );
     let wide = warning(&desk(2), 2, "qp=60 qs=50 qmech=4 qband=0.01,1000");
     assert!(
@@ -373,7 +373,7 @@ fn losses_too_large_for_a_constant_q_are_named_as_such() {
 }
 
 #[test]
-fn water_beside_rock_is_told() {
+fn water_beside_rock_is_warned_of() {
     let desk = desk(2);
     let cells = desk.read("vs.rsf").len();
     let water: Vec<f32> = (0..cells)
@@ -442,14 +442,14 @@ fn models_and_points_of_other_dimensions_name_their_program() {
             "x, y, z (sfvsfd2d-gpu takes points of n1=2)",
         ],
     );
-    for (desk, program, wanted) in [
+    for (desk, program, expected) in [
         (&flat, "sfvsgrad2d-gpu", "sfvsgrad3d-gpu runs"),
         (&solid, "sfvsborn3d-gpu", "sfvsborn2d-gpu runs"),
     ] {
         let run = desk.sh(&format!(
             "{program} {all} sou=sou.rsf rec=rec.rsf nt=9 dt=0.001 tau=0.008 < vp.rsf > data.rsf"
         ));
-        assert!(run.code == 1 && run.err.contains(wanted), "{run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
     }
 }
 
@@ -471,23 +471,23 @@ fn files_of_earthquakes_are_refused_in_a_plane_with_what_it_takes() {
         "sfsemgrad2d-gpu",
     ] {
         for word in ["cmt", "quakeml"] {
-            let said = say(&desk, program, word);
+            let message = say(&desk, program, word);
             let words = format!(
                 "{program}: warning: unknown parameter {word}=: a moment tensor needs three dimensions, and sfvsfd3d-gpu"
             );
             assert!(
-                said.starts_with(&words) && said.contains("src=moment with mxx=, mzz= and mxz="),
-                "{said}"
+                message.starts_with(&words) && message.contains("src=moment with mxx=, mzz= and mxz="),
+                "{message}"
             );
         }
         assert!(say(&desk, program, "force").contains("src=force with fx= and fz="));
         assert!(say(&desk, program, "stations").contains("rec= names the points (x, z)"));
     }
     for program in ["sfvsgrad3d-gpu", "sfvsborn3d-gpu", "sfvsrtm3d-gpu"] {
-        let said = say(&desk, program, "cmt");
+        let message = say(&desk, program, "cmt");
         assert!(
-            said.contains("sfvsfd3d-gpu and sfsem3d-gpu take such files") && said.contains("myz="),
-            "{said}"
+            message.contains("sfvsfd3d-gpu and sfsem3d-gpu take such files") && message.contains("myz="),
+            "{message}"
         );
     }
     for program in ["sfewefd2d-gpu", "sfewefd3d-gpu"] {

@@ -114,14 +114,14 @@ fn data_are_those_of_the_difference() {
             "{} fcpml=20 < dm.rsf > data.rsf",
             linearised(ndim, extra)
         ));
-        let found = desk.read("data.rsf");
-        let wanted: Vec<f64> = plus
+        let records = desk.read("data.rsf");
+        let expected: Vec<f64> = plus
             .iter()
             .zip(&minus)
             .map(|(a, b)| 0.5 * f64::from(a - b))
             .collect();
-        let most = magnitude(&wanted);
-        let off = largest_difference(&found, &wanted) / most;
+        let most = magnitude(&expected);
+        let off = largest_difference(&records, &expected) / most;
         println!("{ndim}-D: {off:.1e}");
         assert!(off < 0.01, "{ndim}-D: {off}");
         let axes = desk.axes("data.rsf", 3);
@@ -141,14 +141,14 @@ fn memory_and_threads_change_no_bit() {
         ));
         (desk.read("back.rsf"), run.err)
     };
-    let (all, said) = back("memory=1");
-    assert!(said.contains("all steps are kept"), "{said}");
+    let (all, messages) = back("memory=1");
+    assert!(messages.contains("all steps are kept"), "{messages}");
     let axes = desk.axes("back.rsf", 3);
     assert_eq!(axes[2].n, 3);
     assert_eq!(axes[2].label.as_deref(), Some("vp vs rho"));
     assert!(all.iter().any(|&x| x != 0.0));
-    let (few, said) = back("memory=0.001 threads=1");
-    assert!(said.contains("checkpoints"), "{said}");
+    let (few, messages) = back("memory=0.001 threads=1");
+    assert!(messages.contains("checkpoints"), "{messages}");
     assert_eq!(all, few);
     // On the processor, whose rounding differs from a GPU's, slabs do not change any bit either.
     let [one, two] = [1, 2].map(|slabs| back(&format!("memory=1 device=cpu ngpu={slabs}")).0);
@@ -173,7 +173,7 @@ fn bad_input_is_refused() {
     // The times are late by a third of a step.
     desk.dataset("between.rsf", "n1=3 n2=2 n3=15 o3=0.0008 d3=0.004", &[1.0; 90]);
     desk.dataset("vertical.rsf", "n1=3 n2=1 n3=60 o3=0.0005 d3=0.001", &[1.0; 180]);
-    for (extra, input, wanted) in [
+    for (extra, input, text) in [
         ("adj=n", "data.rsf", "adj=n takes a perturbation of the model"),
         (
             "adj=y",
@@ -206,7 +206,7 @@ fn bad_input_is_refused() {
         let run = desk.sh(&format!("{} < {input} > out.rsf", linearised(2, extra)));
         let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
         assert!(run.code == 1 && sentences.len() == 1, "{extra}: {run:?}");
-        assert!(sentences[0].contains(wanted), "{extra} {input}: {}", sentences[0]);
+        assert!(sentences[0].contains(text), "{extra} {input}: {}", sentences[0]);
     }
     let run = desk.ran(&format!("{} adj=y < zero.rsf > out.rsf", linearised(2, "")));
     assert!(run.err.contains("is zero everywhere"), "{run:?}");
@@ -217,13 +217,13 @@ fn bad_input_is_refused() {
         [Some("Transposed data".into()), Some(String::new())]
     );
     let gradient = linearised(2, "").replace("sfvsborn2d-gpu", "sfvsgrad2d-gpu");
-    for (kind, told) in [
+    for (kind, expected) in [
         ("correlation", "ignores traces that are zero"),
         ("squares", "their misfit is that of the modelled records only"),
     ] {
         let run = desk.ran(&format!("{gradient} kind={kind} misfit=m.rsf < zero.rsf > g.rsf"));
         assert!(
-            run.err.contains("the data are zero everywhere") && run.err.contains(told),
+            run.err.contains("the data are zero everywhere") && run.err.contains(expected),
             "{run:?}"
         );
     }
@@ -241,7 +241,7 @@ fn bad_input_is_refused() {
 
 /// There is a warning about traces as small as rounding noise if the misfit weights all traces equally.
 #[test]
-fn noise_in_a_correlation_is_told() {
+fn noise_in_a_correlation_is_warned_of() {
     let desk = desk(2);
     desk.ran(&format!("{} < dm.rsf > data.rsf", linearised(2, "")));
     let gradient = linearised(2, "").replace("sfvsborn2d-gpu", "sfvsgrad2d-gpu");
@@ -252,10 +252,10 @@ fn noise_in_a_correlation_is_told() {
     );
     // One component is a hundred million times smaller than the other, as noise is.
     desk.ran("sfbasics math output='input*(x2+1e-8)' < data.rsf > noisy.rsf");
-    for (kind, told) in [("correlation", true), ("squares", false)] {
+    for (kind, warns) in [("correlation", true), ("squares", false)] {
         let run = desk.ran(&format!("{gradient} kind={kind} < noisy.rsf > g.rsf"));
         let words = "some traces in the data stay below a millionth of the largest value of their shot";
-        assert_eq!(run.err.contains(words), told, "{kind}: {run:?}");
+        assert_eq!(run.err.contains(words), warns, "{kind}: {run:?}");
     }
 }
 
@@ -273,35 +273,35 @@ fn rungs_under_memory() {
     };
     let (all, _) = back("memory=1");
     std::fs::create_dir(desk.path("scratch")).unwrap();
-    let (few, said) = back("memory=0.0007 disk=0.002 scratch=scratch threads=1");
+    let (few, messages) = back("memory=0.0007 disk=0.002 scratch=scratch threads=1");
     assert!(
-        said.contains("of them on disk") && said.contains("GB in scratch)"),
-        "{said}"
+        messages.contains("of them on disk") && messages.contains("GB in scratch)"),
+        "{messages}"
     );
     assert!(all == few, "checkpoints on the disk change bits");
     assert_eq!(std::fs::read_dir(desk.path("scratch")).unwrap().count(), 0);
     let most = f64::from(magnitude(&all));
     for memory in ["", "memory=0.002"] {
-        let (found, said) = back(&format!("keep=boundary {memory}"));
+        let (gradient, messages) = back(&format!("keep=boundary {memory}"));
         assert!(
-            said.contains("are kept at the boundary of the model")
-                && said.contains("waves that ran backwards came to rest within"),
-            "{said}"
+            messages.contains("are kept at the boundary of the model")
+                && messages.contains("waves that ran backwards came to rest within"),
+            "{messages}"
         );
-        let off = largest_difference(&found, &all) / most;
+        let off = largest_difference(&gradient, &all) / most;
         println!(
             "boundary saving, {memory}: {off:.1e}; {}",
-            said.lines().last().unwrap()
+            messages.lines().last().unwrap()
         );
         assert!(off > 0.0 && off < 1e-5, "{off}");
     }
-    let (auto, said) = back("keep=auto memory=1");
-    assert!(auto == all && !said.contains("backwards"), "{said}");
+    let (auto, messages) = back("keep=auto memory=1");
+    assert!(auto == all && !messages.contains("backwards"), "{messages}");
     // Without a frame, the interior is a larger part of the grid.
-    let (_, said) = back("memory=0.001 absorb=none");
-    assert!(said.contains("keep=boundary would be faster: "), "{said}");
-    let (_, said) = back("keep=auto memory=0.001 absorb=none");
-    assert!(said.contains("waves that ran backwards"), "{said}");
+    let (_, messages) = back("memory=0.001 absorb=none");
+    assert!(messages.contains("keep=boundary would be faster: "), "{messages}");
+    let (_, messages) = back("keep=auto memory=0.001 absorb=none");
+    assert!(messages.contains("waves that ran backwards"), "{messages}");
     let run = desk.ran(&longer("adj=y plan=y memory=0.0007 disk=0.002 device=cpu"));
     assert!(run.err.contains("of them on disk"), "{run:?}");
     let test = longer("keep=boundary free=y device=cpu");
@@ -309,7 +309,7 @@ fn rungs_under_memory() {
     desk.ran(&format!(
         "sfbasics dottest sfvsborn2d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5 {rest}"
     ));
-    for (extra, wanted) in [
+    for (extra, expected) in [
         (
             "keep=boundary qp=50 qs=40",
             "waves cannot run backwards: attenuation",
@@ -323,8 +323,8 @@ fn rungs_under_memory() {
     ] {
         let line = longer(&format!("adj=y device=cpu {extra}"));
         let run = desk.sh(&format!("{line} < data.rsf > out.rsf"));
-        let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && last.contains(expected), "{extra}: {run:?}");
     }
     let line = words(2, "keep=boundary device=cpu");
     let run = desk.sh(&format!(
@@ -348,8 +348,11 @@ fn boundaries_stay_within_memory() {
             "{longer} adj=y plan=y keep=boundary memory={memory} < data.rsf"
         ));
         let words = run.err.split(" GB of memory").next().unwrap_or_default();
-        let told = words.split(' ').next_back().and_then(|word| word.parse().ok());
-        let told: f64 = told.unwrap_or_else(|| panic!("{run:?}"));
-        assert!(told <= memory + 5e-5, "{told} GB of memory={memory}: {run:?}");
+        let predicted = words.split(' ').next_back().and_then(|word| word.parse().ok());
+        let predicted: f64 = predicted.unwrap_or_else(|| panic!("{run:?}"));
+        assert!(
+            predicted <= memory + 5e-5,
+            "{predicted} GB of memory={memory}: {run:?}"
+        );
     }
 }

@@ -21,8 +21,8 @@ fn vti(ndim: usize) -> Desk {
 fn data(desk: &Desk, ndim: usize, sym: &str, medium: &str) -> Vec<f32> {
     let run = shoot(desk, ndim, &format!("device=cpu verb=y {sym}"));
     assert_eq!(run.code, 0, "{run:?}");
-    let told = run.err.lines().find(|l| l.contains("medium ")).unwrap();
-    assert!(told.contains(medium), "{told}");
+    let line = run.err.lines().find(|l| l.contains("medium ")).unwrap();
+    assert!(line.contains(medium), "{line}");
     desk.read("data.rsf")
 }
 
@@ -43,8 +43,8 @@ fn wider_classes_take_a_model_and_change_nothing() {
         assert_eq!(data(&desk, ndim, "sym=iso", "medium isotropic, "), own);
         for (sym, class) in [("vti", "VTI"), ("hti", "HTI"), ("ort", "orthorhombic")] {
             let class = if ndim == 2 { "VTI" } else { class };
-            let told = format!("medium isotropic (taken as {class}");
-            assert_eq!(data(&desk, ndim, &format!("sym={sym}"), &told), own);
+            let medium = format!("medium isotropic (taken as {class}");
+            assert_eq!(data(&desk, ndim, &format!("sym={sym}"), &medium), own);
         }
     }
 }
@@ -109,12 +109,12 @@ fn all_coefficients() {
         assert_eq!(data(&desk, ndim, "sym=tri", wide), own);
         // The same rock is given by a file of all coefficients.
         all_planes(&desk, ndim, false);
-        for (sym, told) in [
+        for (sym, medium) in [
             ("", "medium isotropic, "),
             ("sym=iso", "medium isotropic, "),
             ("sym=tri", wide),
         ] {
-            assert_eq!(data(&desk, ndim, sym, told), own);
+            assert_eq!(data(&desk, ndim, sym, medium), own);
         }
         all_planes(&desk, ndim, true);
         let oblique = data(&desk, ndim, "", "medium triclinic, ");
@@ -169,7 +169,7 @@ fn blocks_of_a_file_and_of_a_pipe() {
         desk.dataset("sou.rsf", "n1=2 n2=1", &[0.005, 0.09]);
         desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.09]);
         let line = format!("{} plan=y < wav.rsf 2>&1", line(2));
-        let told = |shell: &str| {
+        let medium_of = |shell: &str| {
             let run = desk.sh(shell);
             assert_eq!(run.code, 0, "{run:?}");
             let medium = run.out.lines();
@@ -181,6 +181,6 @@ fn blocks_of_a_file_and_of_a_pipe() {
             medium
         };
         let piped = fed(&[("cat ccc.rsf", "pipe")], &line.replace("ccc.rsf", "pipe"));
-        assert_eq!(told(&piped), told(&line));
+        assert_eq!(medium_of(&piped), medium_of(&line));
     }
 }

@@ -3,7 +3,7 @@
 use crate::desk::Desk;
 use crate::fakes::Driver;
 use crate::finished::other_inputs;
-use crate::gpus::{assert_says, on};
+use crate::gpus::{assert_mentions, on};
 use crate::shot::{DT, NT, desk as model, line, line_on, wavelet, wavelet_header};
 
 /// A desk with the model, the wavelet of two sources, and the points of three shots whose receivers move with them.
@@ -117,7 +117,7 @@ fn groups_and_earlier_runs_change_no_bit() {
         assert!(!run.err.contains("shot 1 of 3: ") && desk.read("other.rsf") == all);
     }
     let desk = desk(2);
-    for (extra, wanted) in [
+    for (extra, expected) in [
         ("", "there are 3, which takes about "),
         (
             "shots=1,3 groups=2",
@@ -125,7 +125,7 @@ fn groups_and_earlier_runs_change_no_bit() {
         ),
     ] {
         let run = desk.ran(&with(2, "sous.rsf", "recs.rsf", &format!("{extra} plan=y")));
-        assert!(run.out.is_empty() && run.err.contains(wanted), "{run:?}");
+        assert!(run.out.is_empty() && run.err.contains(expected), "{run:?}");
         // A run has the same number of warnings as its plan.
         let warnings = |text: &str| text.matches("warning").count();
         let whole = desk.ran(&format!("{} > all.rsf", with(2, "sous.rsf", "recs.rsf", extra)));
@@ -134,12 +134,12 @@ fn groups_and_earlier_runs_change_no_bit() {
     // A single shot may have snapshots.
     let words = "shots=2 snap=y jsnap=10 wfl=w.rsf";
     desk.ran(&format!("{} > one.rsf", with(2, "sous.rsf", "recs.rsf", words)));
-    let film = desk.read("w.rsf");
+    let snapshots = desk.read("w.rsf");
     desk.ran(&format!(
         "{} > one.rsf",
         with(2, "sou1.rsf", "rec1.rsf", &words.replace("shots=2", ""))
     ));
-    assert!(desk.read("w.rsf") == film && film.iter().any(|&x| x != 0.0));
+    assert!(desk.read("w.rsf") == snapshots && snapshots.iter().any(|&x| x != 0.0));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn what_does_not_go_together_is_refused() {
     desk.dataset("two.rsf", "n1=2 n2=3 n3=2", &[0.1; 12]);
     let far = [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 9.0, 0.1];
     desk.dataset("far.rsf", "n1=2 n2=2 n3=3", &far);
-    for (sou, rec, extra, wanted) in [
+    for (sou, rec, extra, expected) in [
         (
             "sous.rsf",
             "two.rsf",
@@ -187,8 +187,8 @@ fn what_does_not_go_together_is_refused() {
         ),
     ] {
         let run = desk.sh(&format!("{} > data.rsf", with(2, sou, rec, extra)));
-        let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && last.contains(expected), "{extra}: {run:?}");
     }
     let run = desk.ran(&format!(
         "{} > data.rsf",
@@ -200,7 +200,7 @@ fn what_does_not_go_together_is_refused() {
 /// A shot that fails in the middle is named and its data are zero; the others are as in separate runs. A run that
 /// continues makes only the missing shot.
 #[test]
-fn a_shot_that_fails_is_contained_and_made_up_for() {
+fn a_shot_that_fails_is_contained_and_run_later() {
     let desk = Desk::new();
     let (nz, nx) = (20, 320);
     let grid = format!("n1={nz} n2={nx} d1=0.01 d2=0.01");
@@ -225,12 +225,12 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         )
     };
     let run = desk.sh(&format!("{} > data.rsf", line("sous.rsf", "")));
-    let said = run.err.lines().last().unwrap_or_default();
+    let last = run.err.lines().last().unwrap_or_default();
     assert!(
         run.code == 1
             && run.err.contains("shot 2 of 3 failed, its traces are zero: ")
-            && said.contains("1 shot of 3 failed")
-            && said.ends_with(": 2"),
+            && last.contains("1 shot of 3 failed")
+            && last.ends_with(": 2"),
         "{run:?}"
     );
     let data = desk.read("data.rsf");
@@ -270,8 +270,8 @@ fn two_groups_need_twice_the_memory() {
     let needed = |groups: usize| -> f64 {
         let words = format!("groups={groups} nb=200000 plan=y");
         let run = desk.ran(&with(2, "sous.rsf", "recs.rsf", &words));
-        let told = run.err.split_once("this run needs ").map(|(_, rest)| rest);
-        let number = told.and_then(|told| told.split(' ').next()?.parse().ok());
+        let rest = run.err.split_once("this run needs ").map(|(_, rest)| rest);
+        let number = rest.and_then(|rest| rest.split(' ').next()?.parse().ok());
         number.unwrap_or_else(|| panic!("no memory is told: {run:?}"))
     };
     let ratio = needed(2) / needed(1);
@@ -284,21 +284,21 @@ fn groups_of_gpus_take_shots() {
     let desk = desk(2);
     let line = line_on(2, "").replace("sou=sou.rsf", "sou=sous.rsf");
     let memory = ("FAKE_MEMORY", "1000000000");
-    for (asked, words) in [
+    for (devices, words) in [
         ("gpu=0,1 ngpu=1", "GPU 0 Fake 0 (90), the first of 2 groups"),
         ("groups=2", "GPU 0 Fake 0 (90), the first of 2 groups"),
         ("gpu=0,1", "GPU 0 Fake 0 (90) and GPU 1 Fake 1 (90), 2 slabs"),
     ] {
-        let line = format!("{line} {asked} < wav.rsf > data.rsf");
+        let line = format!("{line} {devices} < wav.rsf > data.rsf");
         let Some(run) = on(&desk, Driver::Fake, &[memory, ("FAKE_DEVICES", "2")], &line) else {
             return;
         };
-        assert_eq!(run.code, 0, "{asked}: {run:?}");
-        assert_says(&run, &[words]);
+        assert_eq!(run.code, 0, "{devices}: {run:?}");
+        assert_mentions(&run, &[words]);
         assert_eq!(
             run.err.matches("all data are zero").count(),
             1,
-            "{asked}: {run:?}"
+            "{devices}: {run:?}"
         );
         assert_eq!(desk.axes("data.rsf", 4)[3].n, 3);
     }
@@ -331,17 +331,17 @@ fn a_plane_of_receivers_with_snapshots_is_its_first_line() {
 /// All records but the first may contain waves: there is a warning of zeros if the data have a later record, but not if
 /// there is only the first one.
 #[test]
-fn silence_is_told_of_records_that_could_hold_waves() {
+fn silence_is_reported_of_records_that_could_hold_waves() {
     let desk = desk(2);
     desk.dataset(
         "wav.rsf",
         &wavelet_header(2).replace("n1=1", "n1=2"),
         &vec![0.0; 4 * NT],
     );
-    for (jdata, told) in [(1, 1), (NT - 1, 1), (NT, 0), (NT + 1, 0)] {
+    for (jdata, expected) in [(1, 1), (NT - 1, 1), (NT, 0), (NT + 1, 0)] {
         let line = with(2, "sous.rsf", "recs.rsf", &format!("jdata={jdata}"));
         let run = desk.ran(&format!("{line} > data.rsf"));
-        let found = run.err.matches("all data are zero").count();
-        assert_eq!(found, told, "jdata={jdata}: {run:?}");
+        let count = run.err.matches("all data are zero").count();
+        assert_eq!(count, expected, "jdata={jdata}: {run:?}");
     }
 }

@@ -70,7 +70,7 @@ pub fn desk() -> Desk {
 }
 
 #[test]
-fn depths_in_km_are_told() {
+fn depths_in_km_are_refused() {
     let desk = desk();
     desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.5));
     desk.put("km.txt", LAYERS.replace("\n105 ", "\n0.105 "));
@@ -238,26 +238,26 @@ fn xml_of_data_centres_is_the_same() {
     desk.put("q.xml", quakeml(42.696_9, 15.001_8));
     let run = format!("{RUN} layers=layers.txt {GRID} utm=33");
     desk.ran(&format!("{run} cmt=CMT stations=STATIONS > a.rsf"));
-    let said = desk.sh(&format!("{run} quakeml=q.xml stations=st.xml > b.rsf"));
+    let run = desk.sh(&format!("{run} quakeml=q.xml stations=st.xml > b.rsf"));
     let shallow = "has an earthquake at a depth of 150 m, because depths in QuakeML are in metres: if this depth is in \
         km, write 150000";
-    assert_eq!((said.code, said.err.contains(shallow)), (0, true), "{said:?}");
+    assert_eq!((run.code, run.err.contains(shallow)), (0, true), "{run:?}");
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     assert!(magnitude(&a) > 0.0);
     assert!(largest_difference(&a, &b) <= 1e-6 * f64::from(magnitude(&a)));
     let file = desk.open("b.rsf");
-    for (key, wanted) in [
+    for (key, expected) in [
         ("stations", "IV.AAA,IV.BBB.10"),
         ("origin_time", "2026-03-04T05:06:07.500000"),
         ("time_shift", "0.5"),
     ] {
-        assert_eq!(file.header().text(key).as_deref(), Some(wanted));
+        assert_eq!(file.header().text(key).as_deref(), Some(expected));
     }
 }
 
 /// Times of records of several sources are relative to the earliest centroid time, which the header gives as a number.
 #[test]
-fn headers_tell_when_time_is_zero() {
+fn headers_have_the_time_of_zero() {
     let desk = desk();
     let event = |shift: f64| cmt(4_727_150.0, 500_150.0, shift);
     let run = format!("{RUN} layers=layers.txt {GRID} stations=STATIONS");
@@ -282,16 +282,16 @@ fn headers_tell_when_time_is_zero() {
 
 /// A catalogue is one run of all its events; events that begin after the end of the run are reported.
 #[test]
-fn events_behind_the_end_of_a_run_are_told() {
+fn events_behind_the_end_of_a_run_are_warned_of() {
     let desk = desk();
     let event = |shift: f64| cmt(4_727_150.0, 500_150.0, shift);
-    for (late, told) in [(0.01, false), (700.0, true)] {
+    for (late, warns) in [(0.01, false), (700.0, true)] {
         desk.put("CMT", event(0.0) + &event(late));
         let run = format!("{RUN} layers=layers.txt {GRID} cmt=CMT stations=STATIONS > a.rsf");
         let run = desk.sh(&run);
         let words = "1 of 2 time functions are silent through all";
         assert!(
-            run.code == 0 && run.err.contains(words) == told,
+            run.code == 0 && run.err.contains(words) == warns,
             "{late}: {run:?}"
         );
     }
@@ -299,7 +299,7 @@ fn events_behind_the_end_of_a_run_are_told() {
 
 /// The plan of an attenuating model that is too large for the memory says what would fit.
 #[test]
-fn a_plan_of_any_size_tells_what_fits() {
+fn a_plan_of_any_size_prints_what_fits() {
     let desk = desk();
     desk.put(
         "layers.txt",
@@ -327,7 +327,7 @@ fn a_plan_of_any_size_tells_what_fits() {
 }
 
 #[test]
-fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
+fn tables_and_dates_that_may_be_meant_otherwise_are_warned_of() {
     let desk = desk();
     desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0));
     let wrong = cmt(4_727_150.0, 500_150.0, 0.0).replacen("2026", "2026 13", 1);
@@ -338,39 +338,39 @@ fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
             .err
     };
     let deep = run("layers=deep.txt cmt=CMT");
-    let told = "begins at z=30 m, below the first node of the model at z=0 m: its first layer also fills the nodes above";
-    assert!(deep.contains(told), "{deep}");
+    let expected = "begins at z=30 m, below the first node of the model at z=0 m: its first layer also fills the nodes above";
+    assert!(deep.contains(expected), "{deep}");
     let quiet = run("layers=layers.txt cmt=CMT");
     assert!(
         !quiet.contains("begins at z") && !quiet.contains("date"),
         "{quiet}"
     );
-    let told = run("layers=layers.txt cmt=WRONG src=dc fx=1");
+    let messages = run("layers=layers.txt cmt=WRONG src=dc fx=1");
     for words in [
         "cmt=WRONG: its first line has the date 2026-13-",
         "The data have no origin_time",
         "src= has no effect with cmt=, which contains it",
         "fx= has no effect with cmt=, which contains it",
     ] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(messages.contains(words), "{words}: {messages}");
     }
     assert_eq!(desk.open("told.rsf").header().text("origin_time"), None);
 }
 
 /// A list of earthquakes that is given by the parameter of the other kind is an error.
 #[test]
-fn lists_of_earthquakes_are_told_by_their_words() {
+fn lists_of_earthquakes_are_recognised_by_their_words() {
     let desk = desk();
     desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0));
     desk.put("q.xml", quakeml(42.696_9, 15.0));
-    for (word, wanted) in [
+    for (word, expected) in [
         ("cmt=q.xml", "it is XML; give a QuakeML file as quakeml="),
         ("quakeml=CMT", "it is a CMTSOLUTION file; give it as cmt="),
     ] {
         let run = desk.sh(&format!(
             "{RUN} layers=layers.txt {GRID} utm=33 {word} rec=rec.rsf > no.rsf"
         ));
-        assert!(run.code == 1 && run.err.contains(wanted), "{word}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{word}: {run:?}");
     }
 }
 
@@ -389,10 +389,10 @@ fn the_ground_ends_with_the_last_node() {
     ] {
         desk.put("LAST", format!("S1 XX {y} {x} 0 0\n"));
         let run = desk.sh(&line);
-        let told =
+        let expected =
             "no ground there; it extends from 500000 to 500300 along x and from 4727000 to 4727310 along y";
         assert_eq!(
-            (run.code, run.err.contains(told)),
+            (run.code, run.err.contains(expected)),
             (code, code == 1),
             "{y} {x}: {run:?}"
         );
@@ -409,7 +409,7 @@ fn what_cannot_be_gets_a_sentence() {
         quakeml(42.696_9, 15.0).replace("focalMechanism", "mechanism"),
     );
     let layers = format!("layers=layers.txt {GRID}");
-    for (words, wanted) in [
+    for (words, expected) in [
         (
             format!("{layers} cmt=CMT sou=sou.rsf rec=rec.rsf"),
             "cmt= and sou= are given together",
@@ -464,7 +464,7 @@ fn what_cannot_be_gets_a_sentence() {
         ),
     ] {
         let run = desk.sh(&format!("{RUN} tau=0.01 {words} > no.rsf"));
-        assert!(run.code == 1 && run.err.contains(wanted), "{words}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{words}: {run:?}");
     }
     desk.put("remark.txt", "0 2500 1400 2200\nbasement\n105 4000 2300 2600\n");
     let run = desk.sh(&format!(
@@ -481,17 +481,20 @@ fn what_cannot_be_gets_a_sentence() {
 
 /// The model ends at its last nodes, not a cell after them.
 #[test]
-fn stations_beyond_the_last_node_are_told_with_the_reach_of_the_model() {
+fn stations_beyond_the_last_node_are_refused_with_the_reach_of_the_model() {
     let desk = desk();
     desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.5));
     let run = format!("{RUN} layers=layers.txt {GRID} cmt=CMT stations=OFF > data.rsf");
     for [x, y] in [[500_305, 4_727_100], [500_100, 4_727_315], [499_995, 4_727_100]] {
         desk.put("OFF", format!("AAA IV {y} {x} 0 0\n"));
         let refused = desk.sh(&run);
-        let told = format!(
+        let expected = format!(
             "IV.AAA is at x={x}, y={y}: the model has no ground there; it extends from 500000 to 500300 \
             along x and from 4727000 to 4727310 along y"
         );
-        assert!(refused.code == 1 && refused.err.contains(&told), "{refused:?}");
+        assert!(
+            refused.code == 1 && refused.err.contains(&expected),
+            "{refused:?}"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 use crate::fakes::Driver;
-use crate::gpus::{assert_refused, assert_says, on};
+use crate::gpus::{assert_mentions, assert_refused, on};
 use crate::real;
 use crate::shots::{magnitude, relative_difference};
 
@@ -12,10 +12,10 @@ const LINE: &str =
 /// A box of 10,000 elements.
 fn desk() -> Desk {
     let desk = Desk::new();
-    let made = desk.sh(
+    let meshing = desk.sh(
         "sfhexmesh surfaces=800,0 layers=100 nx=100 xmin=0 xmax=800 rho=2300 vp=3000 vs=1700 judge=n > box.rsf",
     );
-    assert_eq!(made.code, 0, "{}", made.err);
+    assert_eq!(meshing.code, 0, "{}", meshing.err);
     desk.dataset("sou.rsf", "n1=2 n2=1", &[401.0, 303.0]);
     desk.dataset("rec.rsf", "n1=2 n2=2", &[251.0, 200.0, 551.0, 200.0]);
     desk
@@ -24,8 +24,8 @@ fn desk() -> Desk {
 #[test]
 fn meshes_run_on_gpus_that_hold_them() {
     let desk = desk();
-    let with = |bytes: &str, asked: &str| {
-        let line = format!("{LINE} {asked} > data.rsf");
+    let with = |bytes: &str, devices: &str| {
+        let line = format!("{LINE} {devices} > data.rsf");
         on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &line)
     };
     let Some(run) = with("2000000", "") else {
@@ -44,10 +44,10 @@ fn meshes_run_on_gpus_that_hold_them() {
     assert_refused(&desk, &run, &["ngpu=9 GPUs are requested"]);
     let run = with("200000000", "").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(&run, &["GPU 0 Fake 0 (90)"]);
+    assert_mentions(&run, &["GPU 0 Fake 0 (90)"]);
     let run = with("200000000", "ngpu=2 plan=y").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(&run, &["memory of GPUs: about"]);
+    assert_mentions(&run, &["memory of GPUs: about"]);
 }
 
 /// Data of two shots in the box, and the command line of their gradient.
@@ -61,25 +61,25 @@ fn survey(desk: &Desk) -> String {
 fn gradients_on_meshes_run_on_gpus_that_hold_them() {
     let desk = desk();
     let line = survey(&desk);
-    let with = |bytes: &str, asked: &str| {
-        let line = format!("{line} device=gpu {asked} > gradient.rsf");
+    let with = |bytes: &str, devices: &str| {
+        let line = format!("{line} device=gpu {devices} > gradient.rsf");
         on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &line)
     };
     let Some(run) = with("12000000", "") else {
         return;
     };
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &[
             "GPU 0 Fake 0 (90) has too little memory for the adjoint wavefield and the gradient sums of 10000 elements, in addition to the forward run: 0.0",
             "device=cpu runs in the memory of the host",
         ],
     );
-    let with = |bytes, asked| with(bytes, asked).expect("the fake was there a moment ago");
+    let with = |bytes, devices| with(bytes, devices).expect("the fake was there a moment ago");
     let run = with("400000000", "");
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &[
             "GPU 0 Fake 0 (90)",
@@ -91,15 +91,15 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
     );
     let run = with("400000000", "memory=0.02");
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(&run, &["steps are computed again"]);
-    for asked in ["gpu=0,1", "gpu=0,1 groups=2"] {
-        let run = with("400000000", asked);
+    assert_mentions(&run, &["steps are computed again"]);
+    for devices in ["gpu=0,1", "gpu=0,1 groups=2"] {
+        let run = with("400000000", devices);
         assert_eq!(run.code, 0, "{run:?}");
-        assert_says(&run, &["the first of 2 groups"]);
+        assert_mentions(&run, &["the first of 2 groups"]);
     }
     let run = with("400000000", "gpu=0 groups=2");
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &[
             "groups= requests 2 shots",
@@ -114,15 +114,15 @@ fn linearised_runs_on_meshes_take_gpus_that_hold_them() {
     let desk = desk();
     desk.dataset("change.rsf", "n1=1 n2=3", &[30.0, 20.0, 10.0]);
     let line = survey(&desk).replace("sfsemgrad2d-gpu < data.rsf", "sfsemborn2d-gpu < change.rsf");
-    let with = |bytes: usize, asked: &str| {
-        let line = format!("{line} device=gpu {asked} > born.rsf");
+    let with = |bytes: usize, devices: &str| {
+        let line = format!("{line} device=gpu {devices} > born.rsf");
         on(&desk, Driver::Fake, &[("FAKE_MEMORY", &bytes.to_string())], &line)
     };
     let Some(run) = with(400_000_000, "") else {
         return;
     };
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &[
             "GPU 0 Fake 0 (90)",
@@ -132,23 +132,25 @@ fn linearised_runs_on_meshes_take_gpus_that_hold_them() {
         ],
     );
     // A tenth more than the predicted memory is enough, and an eighth less is not.
-    let told = run
+    let predicted = run
         .err
         .split("memory of the GPU: ")
         .nth(1)
         .and_then(|rest| rest.split(' ').next());
-    let told: f64 = told.and_then(|words| words.parse().ok()).expect("GB of memory");
-    let enough = (1.1e9 * told) as usize;
-    let with = |bytes, asked| with(bytes, asked).expect("the fake was there a moment ago");
+    let predicted: f64 = predicted
+        .and_then(|words| words.parse().ok())
+        .expect("GB of memory");
+    let enough = (1.1e9 * predicted) as usize;
+    let with = |bytes, devices| with(bytes, devices).expect("the fake was there a moment ago");
     let run = with(enough, "");
     assert_eq!(run.code, 0, "{run:?}");
-    let run = with((0.88e9 * told) as usize, "");
+    let run = with((0.88e9 * predicted) as usize, "");
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(&run, &["GPU 0 Fake 0 (90)", "GB are needed"]);
-    for asked in ["gpu=0,1", "gpu=0,1 groups=2"] {
-        let run = with(400_000_000, asked);
+    assert_mentions(&run, &["GPU 0 Fake 0 (90)", "GB are needed"]);
+    for devices in ["gpu=0,1", "gpu=0,1 groups=2"] {
+        let run = with(400_000_000, devices);
         assert_eq!(run.code, 0, "{run:?}");
-        assert_says(&run, &["the first of 2 groups"]);
+        assert_mentions(&run, &["the first of 2 groups"]);
     }
 }
 

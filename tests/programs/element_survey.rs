@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 use crate::fakes::Driver;
-use crate::gpus::{assert_says, on};
+use crate::gpus::{assert_mentions, on};
 
 /// Number of steps of the runs.
 const NT: usize = 40;
@@ -142,38 +142,38 @@ fn groups_and_earlier_runs_change_no_bit() {
     // A single shot may have snapshots.
     let words = "shots=2 snap=y jsnap=20 wfl=w.rsf nqx=21 nqz=21";
     desk.ran(&format!("{} > one.rsf", line(words)));
-    let film = desk.read("w.rsf");
+    let snapshots = desk.read("w.rsf");
     let alone = words.replace("shots=2", "");
     desk.ran(&format!("{} > one.rsf", with(2, "sou1.rsf", "rec1.rsf", &alone)));
-    assert!(desk.read("w.rsf") == film && film.iter().any(|&x| x != 0.0));
+    assert!(desk.read("w.rsf") == snapshots && snapshots.iter().any(|&x| x != 0.0));
 }
 
 /// There is a warning if a run ends before its sources have acted, and messages in 2-D do not mention files that only
 /// 3-D programs have.
 #[test]
-fn early_ends_and_far_points_are_told() {
+fn early_ends_and_far_points_are_named() {
     let desk = desk(2, false);
     let line = |sou: &str, nt: usize| {
         with(2, sou, "rec0.rsf", "").replace(&format!("nt={NT} "), &format!("nt={nt} "))
     };
-    for (nt, told) in [(15, true), (40, false)] {
+    for (nt, expected) in [(15, true), (40, false)] {
         let run = desk.ran(&format!("{} > data.rsf", line("sou0.rsf", nt)));
         let words = "s, before the sources have reached more than";
-        assert_eq!(run.err.contains(words), told, "{nt}: {run:?}");
+        assert_eq!(run.err.contains(words), expected, "{nt}: {run:?}");
     }
     desk.dataset("far.rsf", "n1=2 n2=2", &[9000.0, 100.0, 150.0, 100.0]);
     let run = desk.sh(&format!("{} > data.rsf", line("far.rsf", 15)));
-    let told = "points less than half an element away are moved: move the point, remove it from its file";
+    let expected = "points less than half an element away are moved: move the point, remove it from its file";
     assert!(
-        run.code == 1 && run.err.contains(told) && !run.err.contains("cmt="),
+        run.code == 1 && run.err.contains(expected) && !run.err.contains("cmt="),
         "{run:?}"
     );
 }
 
 /// A plan gives the time of one shot and of all shots.
 #[test]
-fn a_plan_tells_the_time() {
-    for (ndim, sea, extra, wanted) in [
+fn a_plan_predicts_the_time() {
+    for (ndim, sea, extra, expected) in [
         (2, false, "qp=60 qs=40", "there are 3, which takes about "),
         (
             2,
@@ -186,7 +186,9 @@ fn a_plan_tells_the_time() {
         let desk = desk(ndim, sea);
         let run = desk.ran(&with(ndim, "sous.rsf", "recs.rsf", &format!("{extra} plan=y")));
         assert!(
-            run.out.is_empty() && run.err.contains("million elements per second") && run.err.contains(wanted),
+            run.out.is_empty()
+                && run.err.contains("million elements per second")
+                && run.err.contains(expected),
             "{run:?}"
         );
     }
@@ -199,7 +201,7 @@ fn what_does_not_go_together_is_refused() {
     let mut far = vec![100.0; 12];
     far[10] = 9000.0;
     desk.dataset("far.rsf", "n1=2 n2=2 n3=3", &far);
-    for (sou, rec, extra, wanted) in [
+    for (sou, rec, extra, expected) in [
         (
             "sous.rsf",
             "two.rsf",
@@ -240,8 +242,8 @@ fn what_does_not_go_together_is_refused() {
         ),
     ] {
         let run = desk.sh(&format!("{} > data.rsf", with(2, sou, rec, extra)));
-        let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && last.contains(expected), "{extra}: {run:?}");
     }
 }
 
@@ -277,7 +279,7 @@ fn earthquakes_and_stations() {
 /// A shot that fails in the middle is named and its data are zero; the others are as in separate runs. A run that
 /// continues makes only the missing shot.
 #[test]
-fn a_shot_that_fails_is_contained_and_made_up_for() {
+fn a_shot_that_fails_is_contained_and_run_later() {
     let desk = Desk::new();
     desk.ran(
         "sfhexmesh surfaces=60,0 layers=3 nx=80 xmin=0 xmax=1600 rho=2300 vp=3000 vs=1700 judge=n > mesh.rsf",
@@ -296,12 +298,12 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         )
     };
     let run = desk.sh(&format!("{} > data.rsf", line("sous.rsf", "fast.rsf", "")));
-    let said = run.err.lines().last().unwrap_or_default();
+    let last = run.err.lines().last().unwrap_or_default();
     assert!(
         run.code == 1
             && run.err.contains("shot 2 of 3 failed, its traces are zero: ")
-            && said.contains("1 shot of 3 failed")
-            && said.ends_with(": 2"),
+            && last.contains("1 shot of 3 failed")
+            && last.ends_with(": 2"),
         "{run:?}"
     );
     let data = desk.read("data.rsf");
@@ -337,21 +339,21 @@ fn groups_of_gpus_take_shots() {
     let desk = desk(2, false);
     let line = with(2, "sous.rsf", "rec0.rsf", "").replace("device=cpu", "");
     let fakes = [("FAKE_MEMORY", "1000000000"), ("FAKE_DEVICES", "2")];
-    for asked in ["gpu=0,1 ngpu=1", "groups=2"] {
-        let line = format!("{line} {asked} > data.rsf");
+    for devices in ["gpu=0,1 ngpu=1", "groups=2"] {
+        let line = format!("{line} {devices} > data.rsf");
         let Some(run) = on(&desk, Driver::Fake, &fakes, &line) else {
             return;
         };
-        assert_eq!(run.code, 0, "{asked}: {run:?}");
-        assert_says(&run, &["GPU 0 Fake 0 (90), the first of 2 groups"]);
+        assert_eq!(run.code, 0, "{devices}: {run:?}");
+        assert_mentions(&run, &["GPU 0 Fake 0 (90), the first of 2 groups"]);
         assert_eq!(
             run.err.matches("all data are zero").count(),
             1,
-            "{asked}: {run:?}"
+            "{devices}: {run:?}"
         );
         assert_eq!(desk.axes("data.rsf", 4)[3].n, 3);
     }
     let line = format!("{line} groups=2 plan=y");
     let run = on(&desk, Driver::Fake, &fakes, &line).expect("the fake was there a moment ago");
-    assert_says(&run, &["there are 3, 2 at a time, which takes about "]);
+    assert_mentions(&run, &["there are 3, 2 at a time, which takes about "]);
 }

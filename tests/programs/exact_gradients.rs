@@ -97,10 +97,10 @@ fn data_are_those_of_the_difference() {
         desk.read("d.rsf")
     };
     let pairs = of_model("more.rsf").into_iter().zip(of_model("less.rsf"));
-    let wanted: Vec<f32> = pairs.map(|(a, b)| 0.5 * (a - b)).collect();
+    let expected: Vec<f32> = pairs.map(|(a, b)| 0.5 * (a - b)).collect();
     let extra = "tdc=y jdata=4 data=displacement vp=vp0.rsf vs=vs0.rsf";
     desk.ran(&format!("{} < dm.rsf > d.rsf", of("sfvsborn2d-gpu", 1, extra)));
-    let off = rms_difference(desk.read("d.rsf"), &wanted);
+    let off = rms_difference(desk.read("d.rsf"), &expected);
     println!("off by {off:.1e}");
     // The error is of third order in changes of half a per cent, plus the rounding of the difference.
     assert!(off < 2e-3, "{off}");
@@ -123,19 +123,22 @@ fn gradients_of_long_steps_are_those_of_short_ones() {
             let (gradient, misfit) = gradient(shorter, &format!("vp=vp0.rsf vs=vs0.rsf kind={kind} {extra}"));
             (gradient, misfit)
         };
-        let (short, wanted) = at(4, "tdc=y");
-        let (long, found) = at(1, "tdc=y");
+        let (short, expected) = at(4, "tdc=y");
+        let (long, long_misfit) = at(1, "tdc=y");
         let (raw, early) = at(1, "");
         // This run has no exact time, but its steps are so short that the effect of exact time is negligible.
         let (plain, _) = at(12, "");
         let offs = [&long, &raw, &plain].map(|gradient| rms_difference(gradient, &short));
         // The measured errors are 3e-4 and 1.5e-5; without exact time 4 %.
-        println!("{kind}: {offs:?}, misfits {found} {early} for {wanted}");
+        println!("{kind}: {offs:?}, misfits {long_misfit} {early} for {expected}");
         assert!(
             offs[0] < 1e-3 && offs[1] > 10.0 * offs[0] && offs[2] < 1e-3,
             "{kind}: {offs:?}"
         );
-        assert!((found - wanted).abs() < 1e-3 * wanted, "{kind}: {found} {wanted}");
+        assert!(
+            (long_misfit - expected).abs() < 1e-3 * expected,
+            "{kind}: {long_misfit} {expected}"
+        );
     }
 }
 
@@ -193,7 +196,7 @@ fn estimated_time_functions_are_in_true_time() {
 /// Data with exact time are reported in a run without it, and a run does not continue from a state of a run with exact
 /// time if it has none itself.
 #[test]
-fn clocks_are_told_apart() {
+fn clocks_are_distinguished() {
     let desk = model(2);
     let line = format!("{} device=cpu", line(2));
     desk.ran(&format!("{line} tdc=y > data.rsf"));

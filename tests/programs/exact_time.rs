@@ -181,7 +181,7 @@ fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
         desk.ran(&format!(
             "sfvsfd3d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt={nt} dt={dt:e} order=8 src=moment mxx=1e10 myy=-4e9 mzz=3e9 mxy=6e9 mxz=2e9 myz=-5e9 stf=ricker freq=11 data=displacement device=cpu nb=8 {tdc} > d.rsf"
         ));
-        let wanted = (1..=nt).flat_map(|it| {
+        let expected = (1..=nt).flat_map(|it| {
             // Components z, x, y, each for both receivers.
             let at = receivers.map(|receiver| {
                 let offset = [0, 1, 2].map(|a| f64::from(receiver[a]) - f64::from(source[a]));
@@ -189,7 +189,7 @@ fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
             });
             [2, 0, 1].into_iter().flat_map(move |c| at.map(|u| u[c] as f32))
         });
-        rms_difference(desk.read("d.rsf"), wanted.collect::<Vec<_>>())
+        rms_difference(desk.read("d.rsf"), expected.collect::<Vec<_>>())
     };
     let (exact, raw, short) = (off(0.95, "tdc=y"), off(0.95, ""), off(0.2, ""));
     println!("0.95 of the limit: {raw:.2e}, with exact time {exact:.2e}; a fifth of it: {short:.2e}");
@@ -308,7 +308,7 @@ fn records_of_few_steps_are_those_of_all() {
     assert!(off < 1e-4, "{off}");
     let (other, axes) = of("dtout=0.002");
     assert_eq!((axes[2].n, axes[2].o, axes[2].d), (151, 0.0, 0.002));
-    let wanted: Vec<f32> = all
+    let expected: Vec<f32> = all
         .chunks(3)
         .skip(1)
         .step_by(2)
@@ -316,7 +316,7 @@ fn records_of_few_steps_are_those_of_all() {
         .flatten()
         .copied()
         .collect();
-    let off = rms_difference(&other[3..3 + wanted.len()], &wanted);
+    let off = rms_difference(&other[3..3 + expected.len()], &expected);
     println!("dtout=0.002: {off:.1e}");
     // The measured error is 3e-4, due to the anti-aliasing filter.
     assert!(off < 2e-3, "{off}");
@@ -347,8 +347,8 @@ fn programs_without_it_get_exact_time_by_sftimedisp() {
 
 #[track_caller]
 fn assert_refused(run: &Outcome, words: &str) {
-    let said = run.err.lines().last().unwrap_or_default();
-    assert!(run.code == 1 && said.contains(words), "{words}: {run:?}");
+    let last = run.err.lines().last().unwrap_or_default();
+    assert!(run.code == 1 && last.contains(words), "{words}: {run:?}");
 }
 
 /// There is a message for everything that exact time cannot do.
@@ -356,10 +356,10 @@ fn assert_refused(run: &Outcome, words: &str) {
 fn what_steps_do_not_have_is_refused() {
     let desk = velocity_stress::desk(2);
     let line = velocity_stress::line(2);
-    let refused = |words: &str, wanted: &str| {
+    let refused = |words: &str, expected: &str| {
         assert_refused(
             &desk.sh(&format!("{line} device=cpu tdc=y {words} > d.rsf")),
-            wanted,
+            expected,
         );
     };
     desk.dataset("late.rsf", "n1=20 d1=0.001", &[1.0; 20]);
@@ -387,7 +387,7 @@ fn what_steps_do_not_have_is_refused() {
 
 /// Headers say whether the times of data, snapshots and maps are corrected; plan and summary say what the steps do.
 #[test]
-fn clocks_and_errors_are_told() {
+fn clocks_and_errors_are_reported() {
     let desk = velocity_stress::desk(2);
     let line = format!(
         "{} device=cpu verb=y pgv=g.rsf snap=y jsnap=20 wfl=w.rsf",
@@ -411,10 +411,10 @@ fn clocks_and_errors_are_told() {
     let run = desk.ran(&format!("{line} tdc=y > d.rsf"));
     assert_eq!(clock("d.rsf").as_deref(), Some("exact time (tdc=y)"));
     for file in ["w.rsf", "g.rsf"] {
-        let said = clock(file).unwrap_or_default();
+        let kind_of_clock = clock(file).unwrap_or_default();
         assert!(
-            said.starts_with("that of the time steps: waves of "),
-            "{file}: {said}"
+            kind_of_clock.starts_with("that of the time steps: waves of "),
+            "{file}: {kind_of_clock}"
         );
     }
     assert_eq!(desk.axes("w.rsf", 4), snapshots);

@@ -32,8 +32,8 @@ fn runs(program: &Program) {
             false => desk.sh(&short),
         };
         assert!(run.code == 0, "{line}: {run:?}");
-        let warned = run.err.lines().filter(|said| said.contains("warning"));
-        let others = warned.filter(|said| short == line || !said.contains(CUT)).count();
+        let warned = run.err.lines().filter(|text| text.contains("warning"));
+        let others = warned.filter(|text| short == line || !text.contains(CUT)).count();
         assert_eq!(others, 0, "{line}: {run:?}");
         own += usize::from(name == program.name || line.contains(&format!(" {} ", program.name)));
     }

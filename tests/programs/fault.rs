@@ -126,8 +126,8 @@ fn two_thousand_small_faults_are_the_sum_of_their_fields() {
             .collect();
         let scale = magnitude(exact.iter().flatten().copied());
         for c in 0..3 {
-            let found = (0..data.len() / 9).map(|record| data[(record * 3 + c) * 3 + k]);
-            let apart = largest_difference(found, exact.iter().map(|e| e[c])) / scale;
+            let modelled = (0..data.len() / 9).map(|record| data[(record * 3 + c) * 3 + k]);
+            let apart = largest_difference(modelled, exact.iter().map(|e| e[c])) / scale;
             println!(
                 "receiver {receiver:?} component {c}: {:.2} % of {scale:.1e} m/s",
                 100.0 * apart

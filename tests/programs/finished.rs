@@ -20,7 +20,7 @@ fn further_quantities_are_taken_over() {
     desk.ran("for f in data p d; do sfbasics window n4=2 squeeze=n < $f.rsf > $f-short.rsf || exit 1; done");
     desk.ran("for f in data p d; do sfbasics cut f4=1 n4=1 < $f.rsf > $f-hole.rsf || exit 1; done");
     let again = extra.replace("p.rsf", "p2.rsf").replace("d.rsf", "d2.rsf");
-    let made = |desk: &crate::desk::Desk| ["data2.rsf", "p2.rsf", "d2.rsf"].map(|file| desk.read(file));
+    let data_of = |desk: &crate::desk::Desk| ["data2.rsf", "p2.rsf", "d2.rsf"].map(|file| desk.read(file));
     for (finished, taken, groups) in [
         ("data.rsf,p.rsf,d.rsf", "3 shots of 3", 1),
         ("data.rsf,d.rsf,p.rsf", "3 shots of 3", 2),
@@ -32,15 +32,15 @@ fn further_quantities_are_taken_over() {
     ] {
         let words = line(&format!("{again} finished={finished} groups={groups}"));
         let run = desk.ran(&format!("{words} > data2.rsf"));
-        let wanted = format!("{taken} taken over from finished=");
-        assert!(run.err.contains(&wanted), "{finished}: {run:?}");
+        let expected = format!("{taken} taken over from finished=");
+        assert!(run.err.contains(&expected), "{finished}: {run:?}");
         if finished == "data-hole.rsf,d.rsf,p.rsf" {
-            assert!(made(&desk)[0] != whole[0] && made(&desk)[1..] == whole[1..]);
+            assert!(data_of(&desk)[0] != whole[0] && data_of(&desk)[1..] == whole[1..]);
         } else {
-            assert!(made(&desk) == whole, "{finished}");
+            assert!(data_of(&desk) == whole, "{finished}");
         }
     }
-    for (finished, wanted) in [
+    for (finished, expected) in [
         (
             "data.rsf",
             "names no file with the pressure in Pa of the earlier run, which pressure= requires",
@@ -61,8 +61,8 @@ fn further_quantities_are_taken_over() {
             "{} > data2.rsf",
             line(&format!("{again} finished={finished}"))
         ));
-        let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.contains(wanted), "{finished}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && last.contains(expected), "{finished}: {run:?}");
     }
 }
 
@@ -75,7 +75,7 @@ fn some_shots_go_on_with_others() {
     for (name, words) in [("all", ""), ("ends", "shots=1,3"), ("second", "shots=2")] {
         desk.ran(&format!("{} > {name}.rsf", line(words)));
     }
-    for (words, wanted, taken) in [
+    for (words, expected, taken) in [
         ("finished=ends.rsf", "all", "2 shots of 3"),
         ("finished=second.rsf", "all", "1 shot of 3"),
         ("shots=1,3 finished=all.rsf", "ends", "2 shots of 2"),
@@ -87,9 +87,9 @@ fn some_shots_go_on_with_others() {
             "{words}: {run:?}"
         );
         let again = desk.read("again.rsf");
-        match wanted {
+        match expected {
             "" => assert!(again == desk.read("all.rsf")[again.len() / 2..]),
-            _ => assert!(again == desk.read(&format!("{wanted}.rsf")), "{words}"),
+            _ => assert!(again == desk.read(&format!("{expected}.rsf")), "{words}"),
         }
     }
 }
@@ -100,7 +100,7 @@ fn data_of_other_parameters_are_not_taken_over() {
     let desk = desk(2);
     let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
     desk.ran(&format!("{} > data.rsf", line("")));
-    for (words, told) in [
+    for (words, expected) in [
         (
             "m0=2e12",
             "data.rsf is of a run with other parameters: m0= is 1000000000000 in it and 2000000000000 here;",
@@ -112,12 +112,12 @@ fn data_of_other_parameters_are_not_taken_over() {
             "{} > again.rsf",
             line(&format!("finished=data.rsf {words}"))
         ));
-        assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{words}: {run:?}");
     }
     desk.ran(&format!("{} > shallow.rsf", line("free=y")));
     let run = desk.sh(&format!("{} > again.rsf", line("finished=shallow.rsf")));
-    let told = "shallow.rsf is of a run with other parameters: free= is y in it and not given here;";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    let expected = "shallow.rsf is of a run with other parameters: free= is y in it and not given here;";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
     for words in ["threads=2 groups=2", "order=4 verb=y"] {
         let run = desk.ran(&format!(
             "{} > again.rsf",
@@ -167,17 +167,17 @@ pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str
     ] {
         taken(finished, extra);
     }
-    for (file, at, told) in changes {
+    for (file, at, changed) in changes {
         let before = change(desk, file, *at);
         for finished in ["data", "second"] {
             let run = again(finished, "");
-            let said = format!(
-                "finished={finished}.rsf is of a run with other inputs ({told}): finished= takes the data of an earlier run of the survey; give the files of that run, or leave out finished=; to combine shots of both runs, remove these checksums from the header with sfput made_of="
+            let expected = format!(
+                "finished={finished}.rsf is of a run with other inputs ({changed}): finished= takes the data of an earlier run of the survey; give the files of that run, or leave out finished=; to combine shots of both runs, remove these checksums from the header with sfput made_of="
             );
-            assert!(run.code == 1 && run.err.contains(&said), "{file}: {run:?}");
+            assert!(run.code == 1 && run.err.contains(&expected), "{file}: {run:?}");
         }
         // Points of shots that the file does not contain may differ.
-        if told.contains("shot 2") {
+        if changed.contains("shot 2") {
             taken("ends", "");
         }
         desk.put(file, before);
@@ -185,8 +185,8 @@ pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str
     // Files of earlier versions do not have this information.
     desk.ran("sfbasics put made_of= < data.rsf > old.rsf");
     let run = again("old", "");
-    let told = "has no checksums of its inputs: model, sources and receivers cannot be compared";
-    assert!(run.code == 0 && run.err.contains(told), "{run:?}");
+    let expected = "has no checksums of its inputs: model, sources and receivers cannot be compared";
+    assert!(run.code == 0 && run.err.contains(expected), "{run:?}");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn data_on_other_axes_are_not_taken_over() {
     let desk = desk(2);
     let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
     desk.ran(&format!("{} > data.rsf", line("")));
-    for (put, code, told) in [
+    for (put, code, expected) in [
         ("d3=0.00100000001", 0, "3 shots of 3 taken over"),
         ("d3=0.00101", 1, "d3=0.00101, but the data of this run"),
         ("o3=0.00052", 1, "o3=0.00052 d3=0.001, but the data of this run"),
@@ -236,7 +236,7 @@ fn data_on_other_axes_are_not_taken_over() {
     ] {
         desk.ran(&format!("sfbasics put {put} < data.rsf > other.rsf"));
         let run = desk.sh(&format!("{} > again.rsf", line("finished=other.rsf")));
-        assert!(run.code == code && run.err.contains(told), "{put}: {run:?}");
+        assert!(run.code == code && run.err.contains(expected), "{put}: {run:?}");
     }
 }
 
@@ -296,7 +296,7 @@ fn a_plan_counts_what_is_left() {
     let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
     desk.ran(&format!("{} > data.rsf", line("")));
     desk.ran("sfbasics window n4=1 squeeze=n < data.rsf > short.rsf");
-    for (extra, wanted) in [
+    for (extra, expected) in [
         ("groups=2", "there are 3, 2 at a time, which takes about "),
         (
             "finished=short.rsf",
@@ -304,7 +304,7 @@ fn a_plan_counts_what_is_left() {
         ),
     ] {
         let run = desk.ran(&line(&format!("{extra} plan=y")));
-        assert!(run.out.is_empty() && run.err.contains(wanted), "{run:?}");
+        assert!(run.out.is_empty() && run.err.contains(expected), "{run:?}");
     }
 }
 
@@ -337,7 +337,7 @@ fn other_surveys_are_refused_in_short_sentences() {
     desk.ran("sfbasics put made_of=another < data.rsf > other.rsf");
     desk.ran("sfbasics cat axis=4 data.rsf data.rsf > twice.rsf");
     change(&desk, "sous.rsf", 2);
-    for (finished, told) in [
+    for (finished, expected) in [
         (
             "other",
             "other inputs (qp=, qs=, the band of the sources): finished=",
@@ -348,6 +348,6 @@ fn other_surveys_are_refused_in_short_sentences() {
             "{} > again.rsf",
             line(&format!("finished={finished}.rsf"))
         ));
-        assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
     }
 }

@@ -46,10 +46,10 @@ fn cube(n: usize) -> Desk {
 fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     let (memory, nodes) = (76_000_000, 100);
     let desk = cube(nodes);
-    let of = |desk: &Desk, asked: &str| {
+    let of = |desk: &Desk, devices: &str| {
         let line = format!(
             "{} < wav.rsf > data.rsf",
-            crate::shot::line_on(3, &format!("device=gpu {asked}"))
+            crate::shot::line_on(3, &format!("device=gpu {devices}"))
         );
         run(desk, (8, memory), &line)
     };
@@ -59,7 +59,7 @@ fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     assert_eq!(lone.code, 1, "{lone:?}");
     let gpus = number(&lone.err, "such GPUs hold it (ngpu=");
     assert!((3.0..8.0).contains(&gpus), "{lone:?}");
-    let of = |desk: &Desk, asked: &str| of(desk, asked).expect("the fake was there a moment ago");
+    let of = |desk: &Desk, devices: &str| of(desk, devices).expect("the fake was there a moment ago");
     let fewer = of(&desk, &format!("ngpu={}", gpus - 1.0));
     assert_eq!(fewer.code, 1, "{fewer:?}");
     assert_eq!(number(&fewer.err, "such GPUs hold it (ngpu="), gpus, "{fewer:?}");
@@ -74,8 +74,8 @@ fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     let percent = (1..100).rev().find(|percent| nodes * percent / 100 + 16 == side);
     let percent = percent.expect("a percentage of the nodes");
     for (n, code) in [(nodes * percent / 100, 0), (nodes * (percent + 1) / 100, 1)] {
-        let found = of(&cube(n), "");
-        assert_eq!(found.code, code, "{n} nodes on each side: {found:?}");
+        let ended = of(&cube(n), "");
+        assert_eq!(ended.code, code, "{n} nodes on each side: {ended:?}");
     }
 }
 
@@ -90,12 +90,12 @@ fn advised_gpus_hold_a_run_of_velocities() {
     }
     desk.dataset("sou.rsf", "n1=3 n2=1", &[400.0; 3]);
     desk.dataset("rec.rsf", "n1=3 n2=1", &[300.0; 3]);
-    let of = |asked: &str| {
+    let of = |devices: &str| {
         let line = line(3).replace("nt=60", "nt=5");
         run(
             &desk,
             (8, 70_000_000),
-            &format!("{line} device=gpu {asked} > data.rsf"),
+            &format!("{line} device=gpu {devices} > data.rsf"),
         )
     };
     let Some(lone) = of("") else {
@@ -117,11 +117,11 @@ fn advised_gpus_hold_a_run_of_velocities() {
 fn shots_that_fit_a_gpu_are_counted() {
     let desk = crate::survey::desk(2);
     let line = line(2).replace("sou=sou.rsf", "sou=sous.rsf");
-    let of = |program: &str, memory: usize, asked: String| {
+    let of = |program: &str, memory: usize, devices: String| {
         let line = line.replace("sfvsfd2d-gpu", program);
-        run(&desk, (1, memory), &format!("{line} device=gpu plan=y {asked}"))
+        run(&desk, (1, memory), &format!("{line} device=gpu plan=y {devices}"))
     };
-    for (program, memory, told) in [
+    for (program, memory, before) in [
         ("sfvsfd2d-gpu", 60_000_000, "at most "),
         ("sfvsgrad2d-gpu", 400_000_000, "its memory holds at most "),
     ] {
@@ -129,7 +129,7 @@ fn shots_that_fit_a_gpu_are_counted() {
             return;
         };
         assert_eq!(most.code, 1, "{most:?}");
-        let fit = number(&most.err, told);
+        let fit = number(&most.err, before);
         assert!((8.0..5000.0).contains(&fit), "{most:?}");
         let of = |shots: f64| {
             let run = of(program, memory, format!("groups={shots}"));
@@ -137,7 +137,7 @@ fn shots_that_fit_a_gpu_are_counted() {
         };
         let (held, more) = (of(fit), of(fit + 1.0));
         assert_eq!((held.code, more.code), (0, 1), "{held:?} {more:?}");
-        assert_eq!(number(&more.err, told), fit, "{more:?}");
+        assert_eq!(number(&more.err, before), fit, "{more:?}");
         if program == "sfvsfd2d-gpu" {
             // The message rounds to hundredths of a GB, and memory is allocated in pages of 2 MiB.
             let needed = number(&more.err, "which need ");
@@ -176,11 +176,11 @@ fn shots_fill_a_gpu() {
             return;
         };
         assert_eq!(planned.code, 0, "{planned:?}");
-        let told = match at_a_time {
+        let expected = match at_a_time {
             1 => format!("there are {shots}, which takes"),
             _ => format!("there are {shots}, {at_a_time} at a time, which takes"),
         };
-        assert!(planned.err.contains(&told), "{told}: {planned:?}");
+        assert!(planned.err.contains(&expected), "{expected}: {planned:?}");
     }
 }
 
@@ -191,16 +191,16 @@ fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
     let (mut low, mut high) = (low, high);
     while high - low > 16 {
         let middle = low.midpoint(high);
-        let found = run(desk, (1, middle), line)?;
-        let late = found.err.contains("has not enough memory for this run: ");
+        let ended = run(desk, (1, middle), line)?;
+        let late = ended.err.contains("has not enough memory for this run: ");
         if late {
-            let needed = number(&found.err, "has not enough memory for this run: ");
-            let lacking = needed - number(&found.err, " bytes more are needed, ");
-            assert!(lacking < 0.01 * middle as f64, "{middle} bytes: {found:?}");
+            let needed = number(&ended.err, "has not enough memory for this run: ");
+            let lacking = needed - number(&ended.err, " bytes more are needed, ");
+            assert!(lacking < 0.01 * middle as f64, "{middle} bytes: {ended:?}");
         }
-        let refused = late || found.err.contains("has too little memory for ");
-        let too_few = refused || found.err.contains("the reverse sweep through 21 steps needs ");
-        assert_eq!(found.code == 1, too_few, "{middle} bytes: {found:?}");
+        let refused = late || ended.err.contains("has too little memory for ");
+        let too_few = refused || ended.err.contains("the reverse sweep through 21 steps needs ");
+        assert_eq!(ended.code == 1, too_few, "{middle} bytes: {ended:?}");
         match refused {
             true => low = middle,
             false => high = middle,
@@ -215,7 +215,7 @@ fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
 /// their derivatives at each of the 25 points of an element, in single and in double precision; and the displacements
 /// of eight steps of the adjoint wavefield.
 #[test]
-fn gradients_on_meshes_take_what_is_told() {
+fn gradients_on_meshes_take_what_is_printed() {
     let desk = Desk::new();
     let mesh = "sfhexmesh surfaces=400,0 layers=40 nx=40 xmin=0 xmax=400 rho=2300 vp=3000 vs=1700 judge=n";
     desk.ran(&format!("{mesh} > box.rsf"));
@@ -238,17 +238,17 @@ fn gradients_on_meshes_take_what_is_told() {
         "{more} {beside}"
     );
     // If more memory is requested, the refusal gives the free memory.
-    let asked = back.replace("device=gpu", "device=gpu memory=0.002");
-    let found = run(&desk, (1, least + 450_000), &asked).expect("the fake was there a moment ago");
-    assert_eq!(found.code, 1, "{found:?}");
-    let told = "memory=0.002 GB are requested, but the GPU has ";
-    let left = number(&found.err, told);
-    assert!((left - 0.00045).abs() < 0.0001, "{found:?}");
+    let limited = back.replace("device=gpu", "device=gpu memory=0.002");
+    let run_below = run(&desk, (1, least + 450_000), &limited).expect("the fake was there a moment ago");
+    assert_eq!(run_below.code, 1, "{run_below:?}");
+    let before = "memory=0.002 GB are requested, but the GPU has ";
+    let left = number(&run_below.err, before);
+    assert!((left - 0.00045).abs() < 0.0001, "{run_below:?}");
     assert!(
-        found
+        run_below
             .err
             .contains(" left for the stored wavefield: give less, or leave out memory="),
-        "{found:?}"
+        "{run_below:?}"
     );
 }
 
@@ -257,7 +257,7 @@ fn gradients_on_meshes_take_what_is_told() {
 fn the_gpu_with_the_least_memory_is_named() {
     let desk = crate::survey::desk(2);
     let line = line(2).replace("sou=sou.rsf", "sou=sous.rsf");
-    for (little, asked, named) in [
+    for (little, devices, named) in [
         ("FAKE_MEMORY_1", "ngpu=2", "GPU 1 Fake 1 (90)"),
         ("FAKE_MEMORY_0", "ngpu=2", "GPU 0 Fake 0 (90)"),
         ("FAKE_MEMORY_2", "gpu=3,2,1", "GPU 2 Fake 2 (90)"),
@@ -273,27 +273,27 @@ fn the_gpu_with_the_least_memory_is_named() {
         let back = line.replace("sfvsfd2d-gpu", "sfvsgrad2d-gpu");
         let back = format!(
             "{back} {} plan=y device=gpu",
-            asked.replace("gpu=3,2,1", "gpu=3,2,1 ngpu=3")
+            devices.replace("gpu=3,2,1", "gpu=3,2,1 ngpu=3")
         );
         let Some(planned) = on("400000000", &back) else {
             return;
         };
-        let count = if asked == "ngpu=2" { 2 } else { 3 };
-        let told = format!("{named}, one of {count} GPUs that share a shot: ");
-        let said = planned.err.lines().find(|line| line.contains(&told));
-        let said = said.unwrap_or_else(|| panic!("{planned:?}"));
+        let count = if devices == "ngpu=2" { 2 } else { 3 };
+        let expected = format!("{named}, one of {count} GPUs that share a shot: ");
+        let line_of_gpu = planned.err.lines().find(|line| line.contains(&expected));
+        let line_of_gpu = line_of_gpu.unwrap_or_else(|| panic!("{planned:?}"));
         assert!(
-            planned.code == 0 && said.ends_with(", 0.40 GB are free"),
+            planned.code == 0 && line_of_gpu.ends_with(", 0.40 GB are free"),
             "{planned:?}"
         );
         // A forward run is refused, and the message names the GPU that has too little memory.
         let line = line.replace("sou=sous.rsf", "sou=sou.rsf");
-        let refused = on("20000000", &format!("{line} {asked} device=gpu > data.rsf"));
+        let refused = on("20000000", &format!("{line} {devices} device=gpu > data.rsf"));
         let refused = refused.expect("the fake was there a moment ago");
-        let told = format!("{named} has too little memory for its part of this run: ");
+        let expected = format!("{named} has too little memory for its part of this run: ");
         assert!(
             refused.code == 1
-                && refused.err.contains(&told)
+                && refused.err.contains(&expected)
                 && refused.err.contains(", but 0.02 GB are free; "),
             "{refused:?}"
         );

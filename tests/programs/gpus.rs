@@ -27,7 +27,7 @@ fn small(ndim: usize, device: &str) -> String {
     format!("{} < wav.rsf > data.rsf", line_on(ndim, device))
 }
 
-pub fn assert_says(run: &Outcome, words: &[&str]) {
+pub fn assert_mentions(run: &Outcome, words: &[&str]) {
     for word in words {
         assert!(run.err.contains(word), "`{word}` is missing in {run:?}");
     }
@@ -36,10 +36,10 @@ pub fn assert_says(run: &Outcome, words: &[&str]) {
 /// Asserts that there is a single message with these texts, exit code 1, and no output.
 pub fn assert_refused(desk: &Desk, run: &Outcome, words: &[&str]) {
     assert_eq!((run.code, run.out.as_str()), (1, ""), "{run:?}");
-    let told = run.err.lines().filter(|l| !l.contains(": warning: "));
-    assert_eq!(told.count(), 1, "a single message: {run:?}");
+    let messages = run.err.lines().filter(|l| !l.contains(": warning: "));
+    assert_eq!(messages.count(), 1, "a single message: {run:?}");
     println!("{}", run.err.trim_end());
-    assert_says(run, words);
+    assert_mentions(run, words);
     let left = fs::metadata(desk.path("data.rsf")).map_or(0, |m| m.len());
     assert!(left == 0 && !desk.path("data.rsf@").exists(), "{:?}", names(desk));
 }
@@ -48,13 +48,13 @@ pub fn assert_refused(desk: &Desk, run: &Outcome, words: &[&str]) {
 fn without_a_gpu_the_processors_run_and_asking_for_one_is_an_error() {
     let desk = desk(2);
     let missing = "no NVIDIA driver: libcuda.so.1 was not found";
-    for asked in [
+    for devices in [
         "device=gpu",
         "gpu=0",
         "device=gpu gpu=0 ngpu=2",
         "device=gpu plan=y",
     ] {
-        let Some(run) = on(&desk, Driver::None, &[], &small(2, asked)) else {
+        let Some(run) = on(&desk, Driver::None, &[], &small(2, devices)) else {
             return;
         };
         assert_refused(&desk, &run, &[missing, "device=cpu"]);
@@ -65,21 +65,21 @@ fn without_a_gpu_the_processors_run_and_asking_for_one_is_an_error() {
         );
     }
     // On a machine without a driver the user expects the processors; a plan says why they are used.
-    for asked in ["", "device=auto verb=y", "plan=y", "device=cpu verb=y"] {
-        let run = on(&desk, Driver::None, &[], &small(2, asked)).unwrap();
+    for devices in ["", "device=auto verb=y", "plan=y", "device=cpu verb=y"] {
+        let run = on(&desk, Driver::None, &[], &small(2, devices)).unwrap();
         assert_eq!(run.code, 0, "{run:?}");
-        assert_says(&run, &["CPU, "]);
-        assert_eq!(run.err.contains(missing), asked == "plan=y", "{run:?}");
+        assert_mentions(&run, &["CPU, "]);
+        assert_eq!(run.err.contains(missing), devices == "plan=y", "{run:?}");
     }
     let hidden = [("FAKE_INIT", "100"), ("CUDA_VISIBLE_DEVICES", "")];
     let run = on(&desk, Driver::Fake, &hidden, &small(2, "device=gpu")).unwrap();
-    assert_says(&run, &["CUDA_VISIBLE_DEVICES=\"\" hides every"]);
+    assert_mentions(&run, &["CUDA_VISIBLE_DEVICES=\"\" hides every"]);
 }
 
 #[test]
 fn lists_and_counts_that_do_not_fit_are_refused() {
     let desk = desk(2);
-    for (asked, words) in [
+    for (devices, words) in [
         (
             "gpu=0,5",
             [
@@ -98,7 +98,7 @@ fn lists_and_counts_that_do_not_fit_are_refused() {
             ["gpu= names GPUs, but device=cpu", "leave out one"],
         ),
     ] {
-        let Some(run) = on(&desk, Driver::Fake, &[], &small(2, asked)) else {
+        let Some(run) = on(&desk, Driver::Fake, &[], &small(2, devices)) else {
             return;
         };
         assert_refused(&desk, &run, &words);
@@ -115,11 +115,11 @@ fn lists_and_counts_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn the_choice_is_told_and_kept_in_the_history() {
+fn the_choice_is_printed_and_kept_in_the_history() {
     let memory = ("FAKE_MEMORY", "1000000000");
     for ndim in [2, 3] {
         let desk = desk(ndim);
-        for (asked, told) in [
+        for (devices, device) in [
             ("", "GPU 0 Fake 0 (90), isotropic kernels"),
             ("device=gpu sym=ort", "GPU 0 Fake 0 (90), "),
             ("gpu=1", "GPU 1 Fake 1 (90), isotropic kernels"),
@@ -133,16 +133,16 @@ fn the_choice_is_told_and_kept_in_the_history() {
             ),
             ("device=cpu ngpu=3", "3 slabs"),
         ] {
-            let asked = format!("{asked} jdata=5 snap=y jsnap=10 wfl=wfl.rsf");
-            let Some(run) = on(&desk, Driver::Fake, &[memory], &small(ndim, &asked)) else {
+            let devices = format!("{devices} jdata=5 snap=y jsnap=10 wfl=wfl.rsf");
+            let Some(run) = on(&desk, Driver::Fake, &[memory], &small(ndim, &devices)) else {
                 return;
             };
             assert_eq!(run.code, 0, "{run:?}");
-            assert_says(&run, &[told]);
+            assert_mentions(&run, &[device]);
             assert_eq!(run.err.contains(ZERO), run.err.contains("GPU"), "{run:?}");
             for file in ["data.rsf", "wfl.rsf"] {
                 let header = fs::read_to_string(desk.path(file)).unwrap();
-                assert!(header.contains(told), "{header}");
+                assert!(header.contains(device), "{header}");
             }
             // The fake does not compute anything.
             assert_eq!(desk.read_as_it_is("data.rsf").len(), 3 * ndim * 5);
@@ -152,7 +152,7 @@ fn the_choice_is_told_and_kept_in_the_history() {
     }
     let desk = desk(2);
     let run = on(&desk, Driver::Fake, &[memory], &small(2, "gpu=1 ngpu=2")).unwrap();
-    assert_says(
+    assert_mentions(
         &run,
         &["warning: ngpu=2 is not used: gpu= names 1", "GPU 1 Fake 1"],
     );
@@ -166,24 +166,24 @@ fn the_choice_is_told_and_kept_in_the_history() {
 }
 
 #[test]
-fn verb_and_plan_tell_of_the_gpu() {
+fn verb_and_plan_describe_the_gpu() {
     let memory = [("FAKE_MEMORY", "2000000000")];
     for ndim in [2, 3] {
         let desk = desk(ndim);
         let Some(run) = on(&desk, Driver::Fake, &memory, &small(ndim, "verb=y")) else {
             return;
         };
-        assert_says(&run, &["set-up ", "effective (", "step 23 of 23", "GB of memory"]);
+        assert_mentions(&run, &["set-up ", "effective (", "step 23 of 23", "GB of memory"]);
         let before = names(&desk);
         let plan = format!("{} < wav.rsf", line_on(ndim, "ngpu=2 plan=y tile=16"));
         let run = on(&desk, Driver::Fake, &memory, &plan).unwrap();
         assert_eq!((run.code, run.out.as_str()), (0, ""), "{run:?}");
-        assert_says(
+        assert_mentions(
             &run,
             &["tile= is not used: it cuts the work of CPU threads, and GPUs run the shot"],
         );
         assert_eq!(names(&desk), before);
-        assert_says(
+        assert_mentions(
             &run,
             &[
                 "device GPU 0 Fake 0 (90) and GPU 1 Fake 1 (90), isotropic kernels, 2 slabs",
@@ -218,7 +218,7 @@ fn larger() -> Desk {
 fn memory_is_looked_at_before_it_is_taken() {
     let desk = larger();
     let with =
-        |bytes: &str, asked: &str| on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &small(3, asked));
+        |bytes: &str, devices: &str| on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &small(3, devices));
     let Some(run) = with("100000000", "") else {
         return;
     };
@@ -243,16 +243,16 @@ fn memory_is_looked_at_before_it_is_taken() {
             "kernels fit (sym=iso, if the model has that symmetry)",
         ],
     );
-    for asked in ["", "sym=iso"] {
-        let run = with("130000000", asked).unwrap();
+    for devices in ["", "sym=iso"] {
+        let run = with("130000000", devices).unwrap();
         assert_eq!(run.code, 0, "{run:?}");
-        assert_says(&run, &["GPU 0 Fake 0 (90), isotropic kernels"]);
+        assert_mentions(&run, &["GPU 0 Fake 0 (90), isotropic kernels"]);
     }
     let run = with("100000000", "ngpu=2").unwrap();
     assert_eq!(run.code, 0, "{run:?}");
     let run = with("100000000", "plan=y").unwrap();
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &["warning: GPU 0 Fake 0 (90) has too little memory", "time about"],
     );
@@ -309,14 +309,14 @@ fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
             return;
         };
         assert_eq!(run.code, 1, "{run:?}");
-        let told: Vec<&str> = run
+        let messages: Vec<&str> = run
             .err
             .lines()
             .filter(|l| !l.contains(": GPU 0 Fake 0 (90), ") && !l.contains(": warning: "))
             .collect();
-        assert_eq!(told.len(), 1, "{run:?}");
-        println!("{}", told[0]);
-        assert_says(
+        assert_eq!(messages.len(), 1, "{run:?}");
+        println!("{}", messages[0]);
+        assert_mentions(
             &run,
             &[
                 "GPU 0 (Fake 0): ",
@@ -345,7 +345,7 @@ fn an_output_that_takes_no_more_ends_the_run() {
         return;
     };
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(&run, &["wfl=/dev/full", "No space left"]);
+    assert_mentions(&run, &["wfl=/dev/full", "No space left"]);
 }
 
 /// Largest difference relative to the largest amplitude.
@@ -375,7 +375,7 @@ fn real_gpus_agree_with_the_processors() {
             for gpus in 1..=count.min(4) {
                 let run = shoot(&desk, ndim, &format!("{extra} device=gpu ngpu={gpus}"));
                 assert_eq!(run.code, 0, "{run:?}");
-                assert_says(&run, &["-gpu: GPU", "isotropic kernels"]);
+                assert_mentions(&run, &["-gpu: GPU", "isotropic kernels"]);
                 let gpu = ["data.rsf", "wfl.rsf"].map(|file| desk.read(file));
                 for (a, b) in cpu.iter().zip(&gpu) {
                     let apart = misfit(a, b);
@@ -390,7 +390,7 @@ fn real_gpus_agree_with_the_processors() {
         }
         let run = desk.sh(&format!("{} plan=y < wav.rsf", line_on(ndim, "device=gpu")));
         assert_eq!(run.code, 0, "{run:?}");
-        assert_says(&run, &["device GPU ", "slab 1: planes", "time about"]);
+        assert_mentions(&run, &["device GPU ", "slab 1: planes", "time about"]);
     }
 }
 

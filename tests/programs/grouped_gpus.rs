@@ -2,23 +2,23 @@
 
 use crate::desk::Desk;
 use crate::fakes::Driver;
-use crate::gpus::{assert_refused, assert_says, on};
+use crate::gpus::{assert_mentions, assert_refused, on};
 use crate::velocity_stress::line;
 
 /// Memory of every GPU.
 const MEMORY: (&str, &str) = ("FAKE_MEMORY", "1000000000");
 
 /// The command line of a survey of three shots whose sources are silent.
-fn survey(asked: &str) -> (Desk, String) {
+fn survey(devices: &str) -> (Desk, String) {
     let desk = crate::survey::desk(2);
     let line = line(2).replace("sou=sou.rsf", "sou=sous.rsf");
-    (desk, format!("{line} {asked}"))
+    (desk, format!("{line} {devices}"))
 }
 
 #[test]
 fn groups_of_gpus_take_shots() {
     let (desk, line) = survey("");
-    for (asked, words) in [
+    for (devices, words) in [
         ("", &["GPU 0 Fake 0 (90)\n"][..]),
         ("gpu=0,1 ngpu=1", &["GPU 0 Fake 0 (90), the first of 2 groups"]),
         ("groups=2", &["GPU 0 Fake 0 (90), the first of 2 groups"]),
@@ -29,21 +29,24 @@ fn groups_of_gpus_take_shots() {
             &["GPU 0 Fake 0 (90) and GPU 1 Fake 1 (90), 2 slabs, the first of 4 groups"],
         ),
     ] {
-        let line = format!("{line} {asked} > data.rsf");
+        let line = format!("{line} {devices} > data.rsf");
         let eight = [
             MEMORY,
-            ("FAKE_DEVICES", if asked.contains("groups=4") { "8" } else { "2" }),
+            (
+                "FAKE_DEVICES",
+                if devices.contains("groups=4") { "8" } else { "2" },
+            ),
         ];
         let Some(run) = on(&desk, Driver::Fake, &eight, &line) else {
             return;
         };
-        assert_eq!(run.code, 0, "{asked}: {run:?}");
-        assert_says(&run, words);
+        assert_eq!(run.code, 0, "{devices}: {run:?}");
+        assert_mentions(&run, words);
         // Every shot is computed, and the fields of fakes stay zero.
         assert_eq!(
             run.err.matches("all data are zero").count(),
             1,
-            "{asked}: {run:?}"
+            "{devices}: {run:?}"
         );
         assert_eq!(desk.axes("data.rsf", 4)[3].n, 3);
     }
@@ -51,7 +54,7 @@ fn groups_of_gpus_take_shots() {
 
 #[test]
 fn groups_that_cannot_be_are_refused() {
-    for (asked, words) in [
+    for (devices, words) in [
         (
             "groups=3",
             &[
@@ -78,7 +81,7 @@ fn groups_that_cannot_be_are_refused() {
         ("ngpu=3", &["ngpu=3 GPUs are requested, but there are 2"]),
         ("gpu=0 device=cpu groups=2", &["device=cpu requests the CPU"]),
     ] {
-        let (desk, line) = survey(asked);
+        let (desk, line) = survey(devices);
         let Some(run) = on(&desk, Driver::Fake, &[MEMORY], &format!("{line} > data.rsf")) else {
             return;
         };
@@ -95,10 +98,10 @@ fn a_group_without_memory_ends_the_survey() {
         return;
     };
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(&run, &["has too little memory for this run"]);
+    assert_mentions(&run, &["has too little memory for this run"]);
     let line = format!("{line} plan=y");
     let run = on(&desk, Driver::Fake, &[MEMORY], &line).expect("the fake was there a moment ago");
-    assert_says(&run, &["there are 3, 2 at a time, which takes about "]);
+    assert_mentions(&run, &["there are 3, 2 at a time, which takes about "]);
 }
 
 /// Linearised programs distribute shots over the GPUs, and each GPU runs as many of them side by side as it has room
@@ -107,7 +110,7 @@ fn a_group_without_memory_ends_the_survey() {
 fn linearised_programs_run_shots_on_every_gpu() {
     let (desk, line) = survey("plan=y");
     let (_, words) = line.split_once(' ').expect("a program and its words");
-    for (program, asked, code, wanted) in [
+    for (program, devices, code, expected) in [
         ("sfvsborn2d-gpu adj=y", "gpu=0,1", 0, "there are 3, 3 at a time"),
         (
             "sfvsborn2d-gpu adj=y",
@@ -172,12 +175,12 @@ fn linearised_programs_run_shots_on_every_gpu() {
             "3 shots run side by side on each GPU",
         ),
     ] {
-        let line = format!("{program} {words} {asked}");
+        let line = format!("{program} {words} {devices}");
         let Some(run) = on(&desk, Driver::Fake, &[MEMORY], &line) else {
             return;
         };
-        assert_eq!(run.code, code, "{program} {asked}: {run:?}");
-        assert_says(&run, &[wanted]);
+        assert_eq!(run.code, code, "{program} {devices}: {run:?}");
+        assert_mentions(&run, &[expected]);
     }
 }
 
@@ -200,7 +203,7 @@ fn gpus_share_the_shots_of_linearised_programs() {
             return;
         };
         assert_eq!(run.code, 0, "{program}: {run:?}");
-        assert_says(&run, &["one of 2 GPUs that share a shot"]);
+        assert_mentions(&run, &["one of 2 GPUs that share a shot"]);
         assert!(!desk.read(out).is_empty(), "{program}");
     }
 }
@@ -222,7 +225,7 @@ fn gpus_that_share_a_shot_are_filled_together() {
         return;
     };
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &[
             "one of 4 GPUs that share a shot",
@@ -236,7 +239,7 @@ fn gpus_that_share_a_shot_are_filled_together() {
 fn shots_run_in_one_batch_where_two_do_not_fit() {
     let (desk, line) = survey("plan=y gpu=0");
     let (_, words) = line.split_once(' ').expect("a program and its words");
-    for (memory, told) in [
+    for (memory, expected) in [
         ("1000000000", "3 shots run side by side on each GPU, in 2 batches"),
         ("400000000", "3 shots run side by side on each GPU\n"),
     ] {
@@ -245,7 +248,7 @@ fn shots_run_in_one_batch_where_two_do_not_fit() {
             return;
         };
         assert_eq!(run.code, 0, "{run:?}");
-        assert_says(&run, &[told]);
+        assert_mentions(&run, &[expected]);
     }
 }
 
@@ -262,7 +265,7 @@ fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
         return;
     };
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(&run, &["3 shots run side by side on each GPU"]);
+    assert_mentions(&run, &["3 shots run side by side on each GPU"]);
     let data = desk.read("data.rsf");
     for (shot, data) in data.chunks_exact(data.len() / 3).enumerate() {
         let places = data.iter().map(|&place| place as usize % 18);
@@ -290,7 +293,7 @@ fn shots_of_a_pipe_run_alone_where_they_fail_together() {
     let (_, words) = line.split_once(' ').expect("a program and its words");
     // All three shots are in one batch.
     let little = ("FAKE_MEMORY", "400000000");
-    for (asked, variables, told) in [
+    for (devices, variables, expected) in [
         ("gpu=0", vec![little], "GPU 0 Fake 0 (90)"),
         (
             "gpu=0",
@@ -300,16 +303,16 @@ fn shots_of_a_pipe_run_alone_where_they_fail_together() {
         ("gpu=0,1 ngpu=1", vec![MEMORY], "GPU 0 Fake 0 (90)"),
         ("gpu=1,0 ngpu=1", vec![MEMORY], "GPU 1 Fake 1 (90)"),
     ] {
-        let line = format!("{line} device=cpu | sfvsborn2d-gpu adj=y {words} {asked} verb=y > change.rsf");
+        let line = format!("{line} device=cpu | sfvsborn2d-gpu adj=y {words} {devices} verb=y > change.rsf");
         let Some(run) = on(&desk, Driver::Fake, &variables, &line) else {
             return;
         };
-        assert_eq!(run.code, 0, "{asked}: {run:?}");
+        assert_eq!(run.code, 0, "{devices}: {run:?}");
         let header = std::fs::read_to_string(desk.path("change.rsf")).expect("a header");
         let named = header
             .lines()
             .rfind(|line| line.contains("GPU"))
             .unwrap_or_default();
-        assert!(named.contains(told), "{asked}: {header}");
+        assert!(named.contains(expected), "{devices}: {header}");
     }
 }

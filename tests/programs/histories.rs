@@ -26,11 +26,11 @@ source time function: 0\nfactor force source: 1.d6\ncomponent dir vect source E:
 component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\nstf.dat\n";
     desk.put("FORCE", force);
     desk.dataset("series.rsf", "n1=61 d1=0.001", &numbers);
-    let wanted = run(&desk, "sou=sou.rsf src=force fx=6e5 fz=8e5 series=series.rsf");
-    assert!(magnitude(&wanted) > 0.0);
+    let expected = run(&desk, "sou=sou.rsf src=force fx=6e5 fz=8e5 series=series.rsf");
+    assert!(magnitude(&expected) > 0.0);
     // The values are the same; the products with the force are rounded in another order, a few times float32's 6e-8 at
     // each step.
-    let difference = relative_difference(run(&desk, "force=FORCE"), wanted);
+    let difference = relative_difference(run(&desk, "force=FORCE"), expected);
     assert!(difference < 1e-5, "{difference}");
 }
 
@@ -63,13 +63,13 @@ fn stations_are_where_they_were_at_the_time_of_the_earthquake() {
         assert!(!run.err.contains("epoch"), "{run:?}");
         desk.read("data.rsf")
     };
-    let (found, wanted) = (at("st.xml"), at("STATIONS"));
-    assert!(magnitude(&wanted) > 0.0 && found == wanted);
+    let (of_xml, expected) = (at("st.xml"), at("STATIONS"));
+    assert!(magnitude(&expected) > 0.0 && of_xml == expected);
 }
 
 /// A file that lacks what a run needs is refused, and nothing is taken as zero.
 #[test]
-fn what_lists_of_earthquakes_and_stations_lack_is_told() {
+fn what_lists_of_earthquakes_and_stations_lack_is_named() {
     let desk = desk();
     let whole = quakeml(42.696_9, 15.001_8);
     desk.put("whole.xml", &whole);
@@ -83,7 +83,7 @@ fn what_lists_of_earthquakes_and_stations_lack_is_told() {
     desk.put("time.xml", whole.replace("time>", "hour>"));
     desk.put("SHORT", "AAA IV 42.6964 15.001 0 0\nBBB\n");
     desk.put("NUMBERS", "AAA IV 42.6964\n");
-    for (words, told) in [
+    for (words, expected) in [
         ("quakeml=depth.xml rec=rec.rsf", "event 1 has no depth/value"),
         ("quakeml=origin.xml rec=rec.rsf", "event 1 has no origin"),
         ("quakeml=time.xml rec=rec.rsf", "event 1 has no time/value"),
@@ -97,7 +97,7 @@ fn what_lists_of_earthquakes_and_stations_lack_is_told() {
         ),
     ] {
         let run = desk.sh(&format!("{RUN} layers=layers.txt {GRID} utm=33 {words} > no.rsf"));
-        assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{words}: {run:?}");
     }
 }
 
@@ -105,13 +105,13 @@ fn what_lists_of_earthquakes_and_stations_lack_is_told() {
 fn depths_at_sea_level_and_above_have_no_wrong_unit() {
     let desk = desk();
     let event = quakeml(42.696_9, 15.001_8);
-    for (depth, is_told) in [("150", true), ("0", false), ("-20", false)] {
+    for (depth, hints) in [("150", true), ("0", false), ("-20", false)] {
         let moved = event.replace("<value>150</value>", &format!("<value>{depth}</value>"));
         assert!(depth == "150" || event != moved);
         desk.put("moved.xml", moved);
         let words = "utm=33 quakeml=moved.xml rec=rec.rsf plan=y";
         let run = desk.sh(&format!("{RUN} layers=layers.txt {GRID} {words} > plan.txt"));
-        let told = run.err.contains("because depths in QuakeML are in metres");
-        assert_eq!(told, is_told, "{depth}: {run:?}");
+        let is_hinted = run.err.contains("because depths in QuakeML are in metres");
+        assert_eq!(is_hinted, hints, "{depth}: {run:?}");
     }
 }

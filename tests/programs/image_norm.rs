@@ -21,22 +21,27 @@ fn images_are_divided_by_illumination_and_a_share_of_its_largest_value() {
     let cells = light.len() / 2;
     assert_eq!(plain.len(), 2 * 3 * cells);
     for (extra, eps) in [("", 0.001), ("eps=0.5", 0.5), ("norm=y eps=0.05", 0.05)] {
-        let (found, same) = image(extra);
+        let (images, same) = image(extra);
         assert!(same == light, "the illumination is not divided: {extra}");
-        let mut wanted = Vec::new();
+        let mut expected = Vec::new();
         for (plain, light) in plain.chunks(3 * cells).zip(light.chunks(cells)) {
             let least = eps * f64::from(magnitude(light));
             for lag in plain.chunks(cells) {
                 let divided = lag.iter().zip(light);
-                wanted.extend(divided.map(|(&image, &light)| f64::from(image) / (f64::from(light) + least)));
+                expected
+                    .extend(divided.map(|(&image, &light)| f64::from(image) / (f64::from(light) + least)));
             }
         }
         // Numbers in files have 24 bits: each is rounded twice, and the illumination once. The measured error is 9e-8.
-        for (kind, (found, wanted)) in found.chunks(3 * cells).zip(wanted.chunks(3 * cells)).enumerate() {
-            let apart = largest_difference(found, wanted) / magnitude(wanted);
+        for (kind, (images, expected)) in images
+            .chunks(3 * cells)
+            .zip(expected.chunks(3 * cells))
+            .enumerate()
+        {
+            let apart = largest_difference(images, expected) / magnitude(expected);
             println!("{extra} kind {kind}: {apart:.1e}");
             assert!(apart <= 5e-7, "{extra} kind {kind}: {apart:e}");
         }
-        assert!(largest(&found) > 0.0);
+        assert!(largest(&images) > 0.0);
     }
 }

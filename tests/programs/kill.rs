@@ -77,8 +77,8 @@ fn kept(salt: u64) -> Vec<u64> {
 
 fn seeds(text: &str, salt: u64) -> Vec<u64> {
     let of_line = |line: &str| {
-        let (found, seed) = line.split_once(' ')?;
-        (found.parse() == Ok(salt)).then(|| seed.parse().ok())?
+        let (own, seed) = line.split_once(' ')?;
+        (own.parse() == Ok(salt)).then(|| seed.parse().ok())?
     };
     text.lines().filter_map(of_line).collect()
 }
@@ -190,8 +190,8 @@ fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
     let whole = desk.sh(&line.replacen(" >", &format!(" {first} >"), 1));
     let span = begun.elapsed();
     assert_eq!(whole.code, 0, "{whole:?}");
-    let wanted = outputs(desk, &line);
-    assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
+    let expected = outputs(desk, &line);
+    assert!(expected.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
     let plan = Plan { every, span, on };
     let kills = number("KILLS").map_or(KILLS, |n| n as usize);
     for mut dice in Dice::all(salt) {
@@ -212,7 +212,7 @@ fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
             while !leg(desk, &line, &plan, (&mut lives, &mut dice), &mut count) {}
             count.runs += 1;
             assert!(
-                outputs(desk, &line) == wanted,
+                outputs(desk, &line) == expected,
                 "KILL_SEED={seed} {line}: the bits differ, {count:?}"
             );
         }
@@ -254,25 +254,28 @@ fn leg(
         }
     }
     let ended = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stderr);
-    count.resumed += usize::from(said.contains("continues after step"));
-    let failed = said.contains("could not be saved");
-    assert!(full || !failed, "{said}");
+    let messages = String::from_utf8_lossy(&ended.stderr);
+    count.resumed += usize::from(messages.contains("continues after step"));
+    let failed = messages.contains("could not be saved");
+    assert!(full || !failed, "{messages}");
     match ended.status.code() {
         Some(code) => {
-            assert_eq!(code, 0, "{line}: {said}");
-            assert!(!resumes || said.contains("continues after step"), "{said}");
+            assert_eq!(code, 0, "{line}: {messages}");
+            assert!(
+                !resumes || messages.contains("continues after step"),
+                "{messages}"
+            );
             true
         }
         None => {
             *lives -= 1;
             if polite {
-                assert_eq!(ended.status.signal(), Some(15), "{said}");
+                assert_eq!(ended.status.signal(), Some(15), "{messages}");
                 // Otherwise the signal came before the first step, or before the program watched for it, so that there
                 // is no message; or the disk was full.
-                let saved = said.contains("; resume=state continues from there");
-                let early = said.is_empty() || said.contains("what it was writing is not complete");
-                assert!(saved || full || early, "{said}");
+                let saved = messages.contains("; resume=state continues from there");
+                let early = messages.is_empty() || messages.contains("what it was writing is not complete");
+                assert!(saved || full || early, "{messages}");
                 count.ended_by_sigterm += usize::from(saved);
                 return false;
             }

@@ -128,7 +128,7 @@ impl Waves {
         let desk = self.desk();
         let words = format!("{} {words}", self.scheme());
         let [direct, far, middle] = self.records(&desk, &layers(1e5, [UPPER, UPPER], &words));
-        let found = self.records(&desk, &layers(depth, [UPPER, LOWER], &words));
+        let modelled = self.records(&desk, &layers(depth, [UPPER, LOWER], &words));
         let speed = |rock: [f64; 3]| if self.press { rock[1] } else { rock[2] };
         let (c, z) = ([UPPER, LOWER].map(speed), [UPPER, LOWER].map(|r| r[0] * speed(r)));
         let (reflected, passed) = ((z[0] - z[1]) / (z[0] + z[1]), 2.0 * z[0] / (z[0] + z[1]));
@@ -154,7 +154,7 @@ impl Waves {
             .map(|v| passed * v)
             .collect();
         let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let errors = [(&found[0], &above), (&found[1], &below)].map(|(a, b)| {
+        let errors = [(&modelled[0], &above), (&modelled[1], &below)].map(|(a, b)| {
             let difference: Vec<f64> = a.iter().zip(b).map(|(x, y)| x - y).collect();
             norm(&difference) / norm(&direct)
         });
@@ -239,9 +239,9 @@ fn uncut_nodes_have_their_rock() {
             };
             let c33 = rho * vp * vp;
             // The file holds planes c11 c33 c55 c13 of 63 nodes each.
-            let found = [den[k], ccc[63 + k], ccc[k]].map(f64::from);
-            for (found, want) in found.into_iter().zip([rho, c33, c33 * (1.0 + 2.0 * epsilon)]) {
-                assert!((found - want).abs() < 1e-6 * want, "{words} {k}: {found} {want}");
+            let values = [den[k], ccc[63 + k], ccc[k]].map(f64::from);
+            for (value, want) in values.into_iter().zip([rho, c33, c33 * (1.0 + 2.0 * epsilon)]) {
+                assert!((value - want).abs() < 1e-6 * want, "{words} {k}: {value} {want}");
             }
         }
     }
@@ -366,9 +366,9 @@ fn down_sampled_layers_keep_arrivals() {
         let shears = if staggered { "staggered" } else { "nodes" };
         desk.dataset("den.rsf", &header, &den);
         desk.dataset("ccc.rsf", &format!("{header} n3={planes} shears={shears}"), &ccc);
-        let [_, found, _] = waves.records(&desk, "true");
+        let [_, modelled, _] = waves.records(&desk, "true");
         // The delay between the two records, which have different origins, is reduced by that without layers.
-        let late = lag(&found, &exact, 40) - lag(&alone, &plain, 40);
+        let late = lag(&modelled, &exact, 40) - lag(&alone, &plain, 40);
         eprintln!("staggered {staggered}: late by {late} of 125 steps");
         // The measured error is 0.15 % on the staggered grid, and 0.9 % with all fields on the nodes, where the aim is
         // also 0.3 %.
@@ -384,7 +384,7 @@ fn faults_are_sentences() {
     desk.dataset("holes.rsf", "n1=2 d1=100", &[60.0, f32::NAN]);
     let rest = "n1=21 n2=11 d1=10 d2=10 den=den.rsf > ccc.rsf";
     let rocks = "rho=2000,2300,2500 vp=2000,3000,4000 vs=1000,1700,2200";
-    for (words, said) in [
+    for (words, expected) in [
         (
             format!("horizons=100,map.rsf {rocks}"),
             &["horizons 1 and 2", "cross", "x="][..],
@@ -435,7 +435,7 @@ fn faults_are_sentences() {
             &["holes.rsf", "must be finite"],
         ),
     ] {
-        refused(&desk, &format!("sflayers {words} {rest}"), said);
+        refused(&desk, &format!("sflayers {words} {rest}"), expected);
     }
     refused(
         &desk,
@@ -473,7 +473,7 @@ fn fine_models_that_are_no_media_are_refused() {
     desk.dataset("nan.rsf", &format!("{grid} n3=4"), &ccc);
     ccc[231 + 45] = -1e9;
     desk.dataset("soft.rsf", &format!("{grid} n3=4"), &ccc);
-    for (words, said) in [
+    for (words, text) in [
         ("< ccc.rsf den=den.rsf n=0", &["n= got `0`", "2 to 100"][..]),
         ("< ccc.rsf den=den.rsf n=50", &["n=50", "one of n1=21 nodes"]),
         ("< ccc.rsf den=den.rsf", &["missing: n="]),
@@ -492,6 +492,6 @@ fn fine_models_that_are_no_media_are_refused() {
         ("< nan.rsf den=den.rsf n=2", &["node (3, 2, 0)", "c33"]),
         ("< soft.rsf den=den.rsf n=2", &["node (3, 2, 0)", "c33"]),
     ] {
-        refused(&desk, &format!("sfupscale {words} denout=d.rsf > c.rsf"), said);
+        refused(&desk, &format!("sfupscale {words} denout=d.rsf > c.rsf"), text);
     }
 }

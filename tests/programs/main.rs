@@ -38,8 +38,8 @@ mod staggered_gpus;
 mod survey;
 mod taken_over;
 
+mod messages;
 mod times_of_data;
-mod told;
 mod upscaled;
 #[cfg(target_arch = "x86_64")]
 mod vectors;

@@ -34,9 +34,10 @@ fn a_bare_call_documents_every_parameter() {
             let head = parameters[at..].lines().next().unwrap();
             let default = p.default.or(p.default_text).unwrap_or_default();
             assert!(head.contains(&format!("{}={default}", p.name)), "{head}");
-            let told = p.required || p.ignored || !default.is_empty() || p.name == "wav" || p.name == "wfl";
+            let is_documented =
+                p.required || p.ignored || !default.is_empty() || p.name == "wav" || p.name == "wfl";
             assert!(
-                told,
+                is_documented,
                 "{}= has neither a default nor a note that it is required",
                 p.name
             );
@@ -119,7 +120,7 @@ fn threads_of_the_environment_are_at_most_the_cores() {
 }
 
 #[test]
-fn a_plan_tells_everything_and_writes_nothing() {
+fn a_plan_prints_everything_and_writes_nothing() {
     for ndim in [2, 3] {
         let desk = desk(ndim);
         let before = names(&desk);
@@ -164,7 +165,7 @@ fn a_plan_tells_everything_and_writes_nothing() {
 }
 
 #[test]
-fn a_run_beyond_the_memory_is_told_before_it_begins() {
+fn a_run_beyond_the_memory_is_refused_before_it_begins() {
     let desk = desk(2);
     let run = desk.sh(&format!("{} nb=200000 plan=y < wav.rsf", line(2)));
     assert_eq!(run.code, 0, "{run:?}");
@@ -186,7 +187,7 @@ fn a_run_beyond_the_memory_is_told_before_it_begins() {
 }
 
 #[test]
-fn verb_tells_progress_and_speed_and_silence_is_the_default() {
+fn verb_prints_progress_and_speed_and_silence_is_the_default() {
     let desk = desk(3);
     let run = shoot(&desk, 3, "verb=y");
     assert_eq!(run.code, 0, "{run:?}");
@@ -207,7 +208,7 @@ fn verb_tells_progress_and_speed_and_silence_is_the_default() {
 }
 
 #[test]
-fn a_run_that_records_nothing_is_told() {
+fn a_run_that_records_nothing_is_warned_of() {
     let desk = desk(2);
     desk.dataset("wav.rsf", &crate::shot::wavelet_header(2), &[0.0; 46]);
     let run = shoot(&desk, 2, "");

@@ -18,9 +18,9 @@ fn ricker(desk: &Desk, middle: f32) {
 }
 
 #[test]
-fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
+fn a_wavelet_that_begins_with_a_jump_is_distinguished_from_a_coarse_grid() {
     let desk = velocity_stress::desk(2);
-    let said = |middle: f32, more: &str| {
+    let messages = |middle: f32, more: &str| {
         ricker(&desk, middle);
         let line = velocity_stress::line(2).replace("tau=0.008", "series=series.rsf");
         let run = desk.sh(&format!("{line} nt=500 {more} > data.rsf"));
@@ -29,13 +29,13 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
     };
     let jump =
         "warning: the wavelet begins with 25 % of its largest value, and this jump contains all frequencies";
-    let cut = said(0.055, "");
+    let cut = messages(0.055, "");
     assert!(cut.contains(jump) && cut.contains("delay it"), "{cut}");
     assert!(!cut.contains("refine the grid"), "{cut}");
     // `error=` cannot be met for all frequencies; that message is also about the wavelet, not about the grid.
     ricker(&desk, 0.055);
     let line = velocity_stress::line(2).replace("tau=0.008", "series=series.rsf");
-    for (words, wanted) in [
+    for (words, expected) in [
         (
             "",
             "error= includes exact time (tdc=y), which tdc=n switches off: tdc=y: series 1 of the histories of the sources begins with 25 %",
@@ -43,13 +43,13 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
         ("tdc=n", "error=0.01: the wavelet begins with 25 %"),
     ] {
         let run = desk.sh(&format!("{line} nt=500 error=0.01 path=5 {words} > data.rsf"));
-        assert!(run.code == 1 && run.err.contains(wanted), "{words}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{words}: {run:?}");
         assert!(
             !run.err.contains("a spacing of") && !run.err.contains("give dt="),
             "{run:?}"
         );
     }
-    let whole = said(0.15, "");
+    let whole = messages(0.15, "");
     assert!(
         !whole.contains("begins with") && !whole.contains("points per"),
         "{whole}"
@@ -66,7 +66,7 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
 }
 
 #[test]
-fn speeds_that_a_plane_has_and_no_solid_are_told() {
+fn speeds_that_a_plane_has_and_no_solid_are_warned_of() {
     let desk = velocity_stress::desk(2);
     let grid = "n1=24 d1=10 n2=26 d2=10";
     let mut values = vec![1700.0f32; 24 * 26];
@@ -107,24 +107,24 @@ fn maps_with_rows_are_no_horizons_in_two_dimensions() {
 /// Units other than SI are reported, both if a header names them and if speeds, steps and depths are those of a model
 /// in km.
 #[test]
-fn units_of_files_that_are_not_si_are_told() {
+fn units_of_files_that_are_not_si_are_warned_of() {
     let desk = velocity_stress::desk(2);
     let grid = "n1=24 d1=10 n2=26 d2=10";
     let line = velocity_stress::line(2);
-    let told = |file: &str, header: &str, value: f32, line: &str| {
+    let messages = |file: &str, header: &str, value: f32, line: &str| {
         desk.dataset(file, header, &[value; 24 * 26]);
         let run = desk.sh(&format!("{line} > data.rsf"));
         desk.dataset("vs.rsf", grid, &[1700.0; 24 * 26]);
         run
     };
-    let small = told("vs.rsf", &format!("{grid} unit=km/s"), 1.7, &line);
+    let small = messages("vs.rsf", &format!("{grid} unit=km/s"), 1.7, &line);
     for words in [
         "the header of vs=vs.rsf says unit=km/s, but its numbers are taken as m/s: if they are in km/s, multiply them (sfscale dscale=1000 | sfput unit=m/s)",
         "vs is 1.7 m/s at z=",
     ] {
         assert!(small.code == 0 && small.err.contains(words), "{words}: {small:?}");
     }
-    let plain = told("vs.rsf", &format!("{grid} unit=m/s"), 1700.0, &line);
+    let plain = messages("vs.rsf", &format!("{grid} unit=m/s"), 1700.0, &line);
     assert!(
         !plain.err.contains("header")
             && !plain.err.contains("units are SI")
@@ -170,10 +170,10 @@ fn units_of_files_that_are_not_si_are_told() {
 
 /// A wavelet begins with its first sample that is not zero, whatever the sign; and its time must run forward.
 #[test]
-fn series_that_begin_too_early_or_stand_still_are_told() {
+fn series_that_begin_too_early_or_stand_still_are_warned_of() {
     let desk = velocity_stress::desk(2);
     let line = velocity_stress::line(2).replace("tau=0.008", "series=series.rsf");
-    for (first, told) in [
+    for (first, expected) in [
         (-1.0f32, "series= begins at -0.001953125 s"),
         (0.0, "series= begins at -0.0009765625 s"),
     ] {
@@ -183,21 +183,21 @@ fn series_that_begin_too_early_or_stand_still_are_told() {
             &[0.0, first, -2.0, 1.0, 0.0],
         );
         let run = desk.sh(&format!("{line} > data.rsf"));
-        assert!(run.code == 0 && run.err.contains(told), "{told}: {run:?}");
+        assert!(run.code == 0 && run.err.contains(expected), "{expected}: {run:?}");
     }
     for step in ["0", "-0.01"] {
         desk.dataset("series.rsf", &format!("n1=3 d1={step}"), &[0.0, 1.0, 0.0]);
         let run = desk.sh(&format!("{line} > data.rsf"));
-        let told = "the time step must be a positive number";
-        assert!(run.code == 1 && run.err.contains(told), "{step}: {run:?}");
+        let expected = "the time step must be a positive number";
+        assert!(run.code == 1 && run.err.contains(expected), "{step}: {run:?}");
     }
 }
 
 /// If a band is too wide for its mechanisms, the warning says how constant Q is.
 #[test]
-fn quality_factors_that_are_not_constant_are_told() {
+fn quality_factors_that_are_not_constant_are_warned_of() {
     let desk = velocity_stress::desk(2);
-    for (words, told) in [
+    for (words, expected) in [
         (
             "qband=0.01,100",
             "which 3 relaxation times cannot keep constant over a factor of 10000",
@@ -211,11 +211,11 @@ fn quality_factors_that_are_not_constant_are_told() {
         ("", ""),
     ] {
         let line = velocity_stress::line(2);
-        let said = desk.sh(&format!("{line} qp=40 qs=40 {words} plan=y")).err;
-        let warned = said.contains("Q is wrong by up to");
+        let text = desk.sh(&format!("{line} qp=40 qs=40 {words} plan=y")).err;
+        let warned = text.contains("Q is wrong by up to");
         assert!(
-            warned != told.is_empty() && said.contains(told),
-            "{words}: {said}"
+            warned != expected.is_empty() && text.contains(expected),
+            "{words}: {text}"
         );
     }
 }
@@ -236,7 +236,7 @@ fn shots_whose_records_grow_are_named() {
         &[200.0, 200.0, 250.0, 250.0, 300.0, 300.0],
     );
     let line = "sfvsfd2d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sous.rsf rec=rec.rsf nt=800 cfl=warn stf=ricker freq=8 m0=1e9 nb=8 jcheck=800 device=cpu";
-    for (words, told) in [
+    for (words, expected) in [
         (
             "dt=0.004044 shots=2-3",
             Some("the records of 2 shots (2, 3) grow by a factor of "),
@@ -246,8 +246,8 @@ fn shots_whose_records_grow_are_named() {
     ] {
         let run = desk.ran(&format!("{line} {words} > data.rsf"));
         assert_eq!(
-            run.err.contains(told.unwrap_or("this is an instability")),
-            told.is_some(),
+            run.err.contains(expected.unwrap_or("this is an instability")),
+            expected.is_some(),
             "{words}: {run:?}"
         );
         // The growth depends on rounding, so the message gives two digits of it.
@@ -263,7 +263,7 @@ fn shots_whose_records_grow_are_named() {
 /// If the cut cells of a model are for another grid the run has a warning, and if they dip the message of the refusal
 /// names the missing parameter.
 #[test]
-fn models_for_nodes_are_told_on_a_staggered_grid() {
+fn models_for_nodes_are_warned_of_on_a_staggered_grid() {
     let desk = Desk::new();
     desk.dataset("point.rsf", "n1=2 n2=1", &[200.0, 150.0]);
     desk.dataset("dip.rsf", "n1=2 d1=400", &[83.0, 133.0]);
@@ -271,12 +271,12 @@ fn models_for_nodes_are_told_on_a_staggered_grid() {
         desk.ran(&format!("sflayers horizons={horizon} rho=2000,2300 vp=2000,3000 vs=1000,1700 n1=41 n2=41 d1=10 d2=10 den=den.rsf {words} > ccc.rsf"));
         desk.sh("sfvsfd2d-gpu ccc=ccc.rsf den=den.rsf sou=point.rsf rec=point.rsf nt=9 dt=0.001 m0=1e9 stf=ricker freq=8 nb=4 device=cpu > data.rsf")
     };
-    let told = "ccc= has shears=collocated in its header";
+    let expected = "ccc= has shears=collocated in its header";
     let flat = run("103", "");
-    assert!(flat.code == 0 && flat.err.contains(told), "{flat:?}");
+    assert!(flat.code == 0 && flat.err.contains(expected), "{flat:?}");
     for words in ["scheme=staggered", "average=n"] {
         let run = run("103", words);
-        assert!(run.code == 0 && !run.err.contains(told), "{words}: {run:?}");
+        assert!(run.code == 0 && !run.err.contains(expected), "{words}: {run:?}");
     }
     let dipping = run("dip.rsf", "");
     assert!(
@@ -290,18 +290,18 @@ fn models_for_nodes_are_told_on_a_staggered_grid() {
 
 /// Programs take z as the first axis: a warning says how to transpose a model whose labels have x first.
 #[test]
-fn models_whose_labels_say_x_first_are_told() {
+fn models_whose_labels_say_x_first_are_warned_of() {
     let desk = velocity_stress::desk(2);
     let line = velocity_stress::line(2);
-    let told = "warning: vp=turned.rsf has label1=X label2=Depth, but its axes are taken as z, x";
+    let warning = "warning: vp=turned.rsf has label1=X label2=Depth, but its axes are taken as z, x";
     desk.ran("sfbasics put label1=X label2=Depth < vp.rsf > turned.rsf");
-    for (model, wanted) in [("vp.rsf", false), ("turned.rsf", true)] {
+    for (model, expected) in [("vp.rsf", false), ("turned.rsf", true)] {
         let run = desk.sh(&format!(
             "{} > data.rsf",
             line.replace("vp=vp.rsf", &format!("vp={model}"))
         ));
         assert_eq!(run.code, 0, "{run:?}");
-        assert_eq!(run.err.contains(told), wanted, "{run:?}");
+        assert_eq!(run.err.contains(warning), expected, "{run:?}");
     }
 }
 
@@ -316,13 +316,13 @@ fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
     let run = desk.sh(&format!(
         "{run} layers=layers.txt {grid} cmt=CMT rec=recs.rsf > no.rsf"
     ));
-    let told = "rec= has 2 shots (n3=), but cmt= gives one: give the receivers of one shot, or";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    let expected = "rec= has 2 shots (n3=), but cmt= gives one: give the receivers of one shot, or";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
 /// The answer of a data centre that has no such station is reported as such.
 #[test]
-fn station_xml_without_stations_is_told() {
+fn station_xml_without_stations_is_refused() {
     let desk = earthquakes::desk();
     desk.put("CMT", earthquakes::cmt(42.696_9, 15.001_8, 0.5));
     desk.put(
@@ -333,8 +333,8 @@ fn station_xml_without_stations_is_told() {
     let run = desk.sh(&format!(
         "{run} layers=layers.txt {grid} utm=33 cmt=CMT stations=none.xml > no.rsf"
     ));
-    let told = "it has no <Network> with a <Station>: it is not a StationXML file with stations";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    let expected = "it has no <Network> with a <Station>: it is not a StationXML file with stations";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
 /// Files that disagree on the grid of the model are refused with both names and both numbers, quality factors included.
@@ -368,7 +368,7 @@ fn quality_factors_on_another_grid_are_refused() {
         );
         let hint = "sftransp exchanges the first two axes of a file";
         for line in [modelling, linear, image, born] {
-            for (words, told) in [
+            for (words, expected) in [
                 (
                     "qp=turned.rsf qs=40",
                     format!("vp=vp.rsf has n1={n1} but qp=turned.rsf has n1={n2}: both must lie on one grid"),
@@ -382,7 +382,7 @@ fn quality_factors_on_another_grid_are_refused() {
             ] {
                 let run = desk.sh(&format!("{line} {words} < data.rsf > x.rsf"));
                 assert!(
-                    run.code == 1 && run.err.contains(&told),
+                    run.code == 1 && run.err.contains(&expected),
                     "{line} {words}: {run:?}"
                 );
             }
@@ -405,8 +405,9 @@ fn quality_factors_beside_layers_need_their_grid() {
     let run = desk.sh(&format!(
         "{line} n1={n1} n2={n2} d1=10 d2=10 qp=q.rsf qs=40 > x.rsf"
     ));
-    let told = format!("the grid of layers= has n1={n1} but qp=q.rsf has n1={n2}: both must lie on one grid");
-    assert!(run.code == 1 && run.err.contains(&told), "{run:?}");
+    let expected =
+        format!("the grid of layers= has n1={n1} but qp=q.rsf has n1={n2}: both must lie on one grid");
+    assert!(run.code == 1 && run.err.contains(&expected), "{run:?}");
 }
 
 /// Weights have the axes of the data; their number does not suffice.
@@ -430,20 +431,20 @@ fn weights_with_exchanged_axes_are_refused() {
     );
     desk.ran(&format!("{gradient} weight=whole.rsf < data.rsf > x.rsf"));
     let run = desk.sh(&format!("{gradient} weight=turned.rsf < data.rsf > x.rsf"));
-    let told = format!(
+    let expected = format!(
         "weight=turned.rsf has n1={count} n2=2 n3=3, but standard input has n1=3 n2=2 n3={count}: weights need the axes of the data"
     );
-    assert!(run.code == 1 && run.err.contains(&told), "{run:?}");
+    assert!(run.code == 1 && run.err.contains(&expected), "{run:?}");
 }
 
 /// Times in messages have the digits of the header.
 #[test]
-fn data_that_end_after_the_run_are_told_with_their_time() {
+fn data_that_end_after_the_run_are_refused_with_their_time() {
     let desk = velocity_stress::desk(2);
     desk.dataset("late.rsf", "n1=3 n2=2 n3=367 d3=0.003", &[1.0; 6 * 367]);
     let line = velocity_stress::line(2).replace("sfvsfd2d", "sfvsgrad2d");
     let run = desk.sh(&format!("{line} < late.rsf > x.rsf"));
     // 366 times 0.003 is 1.0979999999999999 in double precision.
-    let told = "ends at 1.098 s (n3=367 o3=0 d3=0.003) but this run at 0.06 s";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    let expected = "ends at 1.098 s (n3=367 o3=0 d3=0.003) but this run at 0.06 s";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }

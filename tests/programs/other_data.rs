@@ -48,15 +48,15 @@ fn other_components_are_refused_with_the_commands_that_turn_them() {
     desk.ran(&format!("sfvsfd3d-gpu {SHOT} rec=rec.rsf > points.rsf"));
     for line in ["sfvsgrad3d-gpu", "sfvsrtm3d-gpu", "sfvsborn3d-gpu adj=y"] {
         let run = desk.sh(&format!("{line} {SHOT} rec=rec.rsf < data.rsf > out.rsf"));
-        let wanted = "standard input has the components Z N E (Z is up), but this run models z x y (z is down): where E is x and N is y, ";
-        assert!(run.code == 1 && run.err.contains(wanted), "{line}: {run:?}");
+        let expected = "standard input has the components Z N E (Z is up), but this run models z x y (z is down): where E is x and N is y, ";
+        assert!(run.code == 1 && run.err.contains(expected), "{line}: {run:?}");
         desk.ran(&commands(&run.err));
         let (turned, points) = (desk.read("turned.rsf"), desk.read("points.rsf"));
         assert!(largest_difference(&turned, &points) <= 1e-6 * f64::from(magnitude(&points)));
         desk.ran(&format!("{line} {SHOT} rec=rec.rsf < turned.rsf > out.rsf"));
         desk.ran("rm turned.rsf");
     }
-    for (label, code, told) in [
+    for (label, code, expected) in [
         ("Z 1 2", 1, "where 1 is x and 2 is y, sfwindow <"),
         (
             "Z E N",
@@ -77,17 +77,17 @@ fn other_components_are_refused_with_the_commands_that_turn_them() {
         let run = desk.sh(&format!(
             "sfvsgrad3d-gpu {SHOT} rec=rec.rsf < named.rsf > out.rsf"
         ));
-        assert!(run.code == code && run.err.contains(told), "{label}: {run:?}");
+        assert!(run.code == code && run.err.contains(expected), "{label}: {run:?}");
     }
 }
 
 /// Both conversions work for runs on a mesh as well.
 #[test]
-fn meshes_tell_components_too() {
+fn components_are_compared_on_meshes_too() {
     let desk = stations();
     desk.ran("sfhexmesh surfaces=1500,0 layers=5 nx=6 ny=6 xmin=0 xmax=1900 ymin=0 ymax=2100 rho=2200 vp=3000 vs=1700 judge=n > mesh.rsf");
     let shot = "mesh=mesh.rsf sou=sou.rsf nt=40 dt=0.01 src=force fz=1e9 stf=ricker freq=2 device=cpu";
-    for (own, other, told) in [
+    for (own, other, expected) in [
         (
             "stations=STATIONS",
             "rec=rec.rsf",
@@ -101,11 +101,11 @@ fn meshes_tell_components_too() {
     ] {
         desk.ran(&format!("sfsem3d-gpu {shot} {own} > data.rsf"));
         let run = desk.sh(&format!("sfsemgrad3d-gpu {shot} {other} < data.rsf > out.rsf"));
-        assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
         desk.ran(&commands(&run.err));
         desk.ran(&format!("sfsem3d-gpu {shot} {other} > other.rsf"));
-        let (turned, wanted) = (desk.read("turned.rsf"), desk.read("other.rsf"));
-        assert!(largest_difference(&turned, &wanted) <= 1e-4 * f64::from(magnitude(&wanted)));
+        let (turned, expected) = (desk.read("turned.rsf"), desk.read("other.rsf"));
+        assert!(largest_difference(&turned, &expected) <= 1e-4 * f64::from(magnitude(&expected)));
         desk.ran(&format!("sfsemgrad3d-gpu {shot} {other} < turned.rsf > out.rsf"));
         desk.ran(&format!("sfsemgrad3d-gpu {shot} {own} < data.rsf > out.rsf"));
     }
@@ -133,8 +133,8 @@ fn other_quantities_are_refused() {
         let line = of(program, extra);
         for data in ["data", "label", "named"] {
             let run = desk.sh(&format!("{line} < {data}.rsf > out.rsf"));
-            let told = "standard input holds displacement in m, but this run models velocity in m/s: give the quantity of the data as data=; if the header is wrong, ";
-            assert!(run.code == 1 && run.err.contains(told), "{data}: {run:?}");
+            let expected = "standard input holds displacement in m, but this run models velocity in m/s: give the quantity of the data as data=; if the header is wrong, ";
+            assert!(run.code == 1 && run.err.contains(expected), "{data}: {run:?}");
             let (_, cure) = run.err.split_once("header is wrong, ").unwrap();
             let cure = everyday(cure.trim_end().trim_end_matches(" corrects it"));
             desk.ran(&format!(
@@ -176,7 +176,7 @@ fn stations_and_clocks_are_compared() {
         header.contains("stations=\"XX.A,XX.B\"") && header.contains("origin_time="),
         "{header}"
     );
-    for (change, told) in [
+    for (change, expected) in [
         (
             "stations=XX.B,XX.A",
             "has the stations XX.B,XX.A, but this run has XX.A,XX.B: the same ones in another order",
@@ -201,7 +201,7 @@ fn stations_and_clocks_are_compared() {
     ] {
         desk.ran(&format!("sfbasics put {change} < data.rsf > changed.rsf"));
         let run = desk.sh(&format!("sfsemgrad3d-gpu {shot} < changed.rsf > out.rsf"));
-        assert!(run.code == 1 && run.err.contains(told), "{change}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{change}: {run:?}");
     }
     // Data without this information are accepted.
     desk.ran("sfbasics put stations= origin_time= < data.rsf > plain.rsf");

@@ -229,7 +229,7 @@ fn data_do_not_depend_on_slabs_threads_or_tiles() {
 }
 
 #[test]
-fn tiles_are_told_and_what_is_none_is_refused() {
+fn tiles_are_printed_and_what_is_none_is_refused() {
     let desk = desk(2);
     let run = shoot(&desk, 2, "device=cpu verb=y");
     assert!(
@@ -241,13 +241,13 @@ fn tiles_are_told_and_what_is_none_is_refused() {
         run.code == 0 && run.err.contains("their size is asked for"),
         "{run:?}"
     );
-    for (words, told) in [
+    for (words, expected) in [
         ("tile=16,9", "in 2-D tiles are cut only along z"),
         ("tile=-1", "tile= got `-1`"),
         ("tile=wide", "tile= got `wide`"),
     ] {
         let run = shoot(&desk, 2, words);
-        assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{words}: {run:?}");
     }
 }
 
@@ -263,7 +263,7 @@ fn headers_may_lack_what_madagascar_lets_them_lack() {
 }
 
 #[test]
-fn outputs_tell_what_made_them() {
+fn outputs_name_the_program_that_wrote_them() {
     let desk = desk(2);
     plain(&desk, 2);
     let header = fs::read_to_string(desk.path("data.rsf")).unwrap();

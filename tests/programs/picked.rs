@@ -13,7 +13,7 @@ fn picked_shots_are_those_of_the_survey() {
             desk.ran(&format!("{} > data.rsf", line(rec, "")));
             let all = desk.read("data.rsf");
             let n = all.len() / 3;
-            for (list, picked, [o, d], told) in [
+            for (list, picked, [o, d], listed) in [
                 ("2-3", &[1, 2][..], [120.0, 20.0], "2-3"),
                 ("3,1", &[0, 2], [100.0, 40.0], "1-3:2"),
                 ("1-3:2 groups=2", &[0, 2], [100.0, 40.0], "1-3:2"),
@@ -22,12 +22,12 @@ fn picked_shots_are_those_of_the_survey() {
             ] {
                 let extra = format!("shots={list}");
                 desk.ran(&format!("{} > some.rsf", line(rec, &extra)));
-                let wanted: Vec<f32> = picked.iter().flat_map(|&k| &all[k * n..][..n]).copied().collect();
-                assert!(desk.read("some.rsf") == wanted, "{ndim}-D {rec} {extra}");
+                let expected: Vec<f32> = picked.iter().flat_map(|&k| &all[k * n..][..n]).copied().collect();
+                assert!(desk.read("some.rsf") == expected, "{ndim}-D {rec} {extra}");
                 let axes = desk.axes("some.rsf", 4);
                 assert_eq!((axes[3].n, axes[3].o, axes[3].d), (picked.len(), o, d), "{extra}");
                 let header = desk.open("some.rsf");
-                assert_eq!(header.header().text("shots").as_deref(), Some(told));
+                assert_eq!(header.header().text("shots").as_deref(), Some(listed));
             }
         }
     }
@@ -61,7 +61,7 @@ fn picked_shots_are_those_of_the_survey() {
 fn the_axis_of_shots_has_a_name() {
     let desk = desk(2);
     let points = [100.0, 100.0, 120.0, 100.0];
-    for (label, wanted) in [
+    for (label, expected) in [
         ("", "shot"),
         ("label3=\"\"", "shot"),
         ("label3=Station", "Station"),
@@ -69,7 +69,7 @@ fn the_axis_of_shots_has_a_name() {
         desk.dataset("two.rsf", &format!("n1=2 n2=1 n3=2 {label}"), &points);
         desk.ran(&format!("{} > data.rsf", with(2, "two.rsf", "rec0.rsf", "")));
         let axis = &desk.axes("data.rsf", 4)[3];
-        assert_eq!((axis.n, axis.label.as_deref()), (2, Some(wanted)), "{label}");
+        assert_eq!((axis.n, axis.label.as_deref()), (2, Some(expected)), "{label}");
     }
 }
 
@@ -83,7 +83,7 @@ fn a_lone_shot_may_be_filmed_and_saved() {
         "{} wfl=w.rsf > data.rsf",
         with(2, "sou1.rsf", "rec1.rsf", extra)
     ));
-    let wanted = files.map(|file| desk.read(file));
+    let expected = files.map(|file| desk.read(file));
     let line = with(
         2,
         "sous.rsf",
@@ -91,9 +91,9 @@ fn a_lone_shot_may_be_filmed_and_saved() {
         &format!("{extra} shots=2 checkpoint=s every=25"),
     );
     desk.ran(&format!("{line} out=d.bin wfl=w.rsf > data.rsf"));
-    assert!(files.map(|file| desk.read(file)) == wanted);
+    assert!(files.map(|file| desk.read(file)) == expected);
     desk.ran(&format!("{line} resume=s out=d.bin wfl=w.rsf > data.rsf"));
-    assert!(files.map(|file| desk.read(file)) == wanted);
+    assert!(files.map(|file| desk.read(file)) == expected);
     let other = line.replace("shots=2", "shots=3");
     let run = desk.sh(&format!("{other} resume=s out=d.bin wfl=w.rsf > data.rsf"));
     assert!(
@@ -103,9 +103,9 @@ fn a_lone_shot_may_be_filmed_and_saved() {
 }
 
 #[test]
-fn lists_that_cannot_be_are_told() {
+fn lists_that_cannot_be_are_refused() {
     let desk = desk(2);
-    for (list, wanted) in [
+    for (list, expected) in [
         (
             "0-2",
             "there is no shot 0: there are 3 shots (n3= of sou= and rec=), counted from 1",
@@ -119,9 +119,9 @@ fn lists_that_cannot_be_are_told() {
             let line = with(2, "sous.rsf", "recs.rsf", &format!("shots={list}"));
             let line = line.replace("sfvsfd2d-gpu", program);
             let run = desk.sh(&format!("{line} < vp.rsf > data.rsf"));
-            let said = run.err.lines().last().unwrap_or_default();
+            let last = run.err.lines().last().unwrap_or_default();
             assert!(
-                run.code == 1 && said.contains(&format!("shots={list}: ")) && said.contains(wanted),
+                run.code == 1 && last.contains(&format!("shots={list}: ")) && last.contains(expected),
                 "{run:?}"
             );
         }
@@ -146,7 +146,7 @@ fn picked_shots_are_taken_over() {
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
     // Shots that were windowed out of data are identified only by the axis of shots, which must be that of the run.
     desk.ran("sfbasics window f4=1 squeeze=n < data.rsf > last.rsf; sfbasics window f4=1 squeeze=n < whole.rsf > rest.rsf");
-    for (extra, wanted) in [
+    for (extra, expected) in [
         (
             "finished=last.rsf",
             "last.rsf has o4=140 d4=20, but shots=2-3 have o4=120 d4=20: shots were removed from it",
@@ -157,8 +157,8 @@ fn picked_shots_are_taken_over() {
         ),
     ] {
         let run = desk.sh(&format!("{} > again.rsf", line(extra)));
-        let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && last.contains(expected), "{extra}: {run:?}");
     }
     desk.ran(&format!("{} > again.rsf", line("shots=2-3 finished=rest.rsf")));
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
@@ -168,8 +168,8 @@ fn picked_shots_are_taken_over() {
     assert!(run.err.contains("1 shot of 3 taken over"), "{run:?}");
     assert!(desk.read("again.rsf") == desk.read("whole.rsf"));
     let run = desk.sh(&format!("{} > again.rsf", line("finished=wide.rsf")));
-    let told = "wide.rsf has o4=100 d4=7, but all shots have o4=100 d4=20";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    let expected = "wide.rsf has o4=100 d4=7, but all shots have o4=100 d4=20";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
     // Files that were concatenated are the survey.
     desk.ran(&format!("{} > first.rsf", line("shots=1")));
     desk.ran("sfbasics cat axis=4 first.rsf data.rsf > joined.rsf");
@@ -212,9 +212,9 @@ fn operators_refuse_data_of_other_shots() {
             "{unlisted}; {} < unlisted.rsf > out.rsf",
             line(program, &format!("{extra} shots=1-2"))
         ));
-        let said =
+        let expected =
             "is of shots with o4=120 d4=20, but this run of shots=1-2 with o4=100 d4=20: give the data";
-        assert!(run.code == 1 && run.err.contains(said), "{run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
     }
 }
 

@@ -491,8 +491,8 @@ fn unknown_parameters() {
     let desk = desk(2);
     let run = shoot(&desk, 2, "nbel=3");
     assert_eq!(run.code, 0, "{run:?}");
-    let told = "warning: unknown parameter nbel= (did you mean nbell= ?); RSF_STRICT=1 makes this an error";
-    assert!(run.err.contains(told), "{run:?}");
+    let text = "warning: unknown parameter nbel= (did you mean nbell= ?); RSF_STRICT=1 makes this an error";
+    assert!(run.err.contains(text), "{run:?}");
     fs::remove_file(desk.path("data.rsf")).unwrap();
     fs::remove_file(desk.path("data.rsf@")).unwrap();
     let run = desk.sh(&format!("RSF_STRICT=1 {} nbel=3 < wav.rsf > data.rsf", line(2)));

@@ -64,8 +64,8 @@ fn outputs_are_those_of_one_run() {
             // The run continues on other slabs, in the same files and then in other files.
             for (name, cut) in [("1", "ngpu=1 threads=2"), ("2", "ngpu=3 threads=1")] {
                 let run = done(&desk, &format!("{line} resume={state} {cut}"), name);
-                let told = format!("resume={state}: continues after step {step} of {steps}");
-                assert!(run.err.contains(&told), "{run:?}");
+                let expected = format!("resume={state}: continues after step {step} of {steps}");
+                assert!(run.err.contains(&expected), "{run:?}");
                 assert_eq!(outputs(&desk, name), whole, "{line} {state} {cut}");
                 for kind in ["d", "w"] {
                     let one = header(&desk, &format!("{kind}0.rsf"));
@@ -143,8 +143,8 @@ fn refused(run: &Outcome, words: &[&str]) {
 fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     let desk = shot::desk(2);
     let line = format!("{} snap=y jsnap=6 wfl=w.rsf", shot::line(2));
-    let made = desk.sh(&format!("{line} checkpoint=state every=10 < wav.rsf > d.rsf"));
-    assert_eq!(made.code, 0, "{made:?}");
+    let run = desk.sh(&format!("{line} checkpoint=state every=10 < wav.rsf > d.rsf"));
+    assert_eq!(run.code, 0, "{run:?}");
     let kept = ["d.rsf@", "w.rsf", "w.rsf@"].map(|name| std::fs::read(desk.path(name)).unwrap());
     let tried = |line: &str, words: &[&str]| {
         refused(&desk.sh(&format!("{line} > d.rsf")), words);
@@ -221,8 +221,8 @@ fn states_of_other_programs_and_of_runs_that_ended_are_refused() {
         &["the state was saved by sfewefd2d-gpu, but this program is sfvsfd2d-gpu"],
     );
     let line = velocity_stress::line(2);
-    let made = other.sh(&format!("{line} checkpoint=s every=50 > d.rsf"));
-    assert_eq!(made.code, 0, "{made:?}");
+    let run = other.sh(&format!("{line} checkpoint=s every=50 > d.rsf"));
+    assert_eq!(run.code, 0, "{run:?}");
     let run = other.sh(&format!("{} resume=s > d.rsf", line.replace("nt=60", "nt=50")));
     refused(
         &run,
@@ -238,8 +238,8 @@ fn states_of_other_programs_and_of_runs_that_ended_are_refused() {
 fn records_that_are_gone_are_missed() {
     let desk = shot::desk(2);
     let line = shot::line(2);
-    let made = desk.sh(&format!("{line} checkpoint=state every=10 < wav.rsf > d.rsf"));
-    assert_eq!(made.code, 0, "{made:?}");
+    let run = desk.sh(&format!("{line} checkpoint=state every=10 < wav.rsf > d.rsf"));
+    assert_eq!(run.code, 0, "{run:?}");
     let bytes = std::fs::read(desk.path("d.rsf@")).unwrap();
     let go = |name: &str| desk.sh(&format!("{line} resume=state < wav.rsf > {name}"));
     let mut other = bytes.clone();
@@ -256,10 +256,10 @@ fn records_that_are_gone_are_missed() {
         &go("e.rsf"),
         &["cannot read data file", "which the interrupted run has written"],
     );
-    let made = desk.sh(&format!(
+    let run = desk.sh(&format!(
         "{line} checkpoint=state every=10 < wav.rsf | cat > d.rsf"
     ));
-    assert_eq!(made.code, 0, "{made:?}");
+    assert_eq!(run.code, 0, "{run:?}");
     refused(&go("d.rsf"), &["went into a pipe and cannot be written again"]);
 }
 

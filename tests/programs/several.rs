@@ -90,16 +90,16 @@ fn resampled_records_have_the_same_times() {
     let (fine, coarse) = (desk.read("p.rsf"), desk.read("p2.rsf"));
     let most = f64::from(magnitude(&fine));
     // Pressure is known at the ends of the steps; the last samples are inaccurate because what follows is unknown.
-    let found = samples(3).map(|(k, r)| coarse[3 * k + r]);
-    let off = largest_difference(found, samples(3).map(|(k, r)| fine[3 * (2 * k - 1) + r])) / most;
+    let resampled = samples(3).map(|(k, r)| coarse[3 * k + r]);
+    let off = largest_difference(resampled, samples(3).map(|(k, r)| fine[3 * (2 * k - 1) + r])) / most;
     println!("pressure: {off:.1e}");
     assert!(off < 1e-3, "{off}");
     // Velocity is known half a step later: the mean of two records is accurate to second order.
     let (fine, coarse) = (desk.read("v.rsf"), desk.read("v2.rsf"));
     let most = f64::from(magnitude(&fine));
     let mean = |(k, r)| 0.5 * (f64::from(fine[6 * (2 * k - 1) + r]) + f64::from(fine[12 * k + r]));
-    let found = samples(6).map(|(k, r)| coarse[6 * k + r]);
-    let off = largest_difference(found, samples(6).map(mean)) / most;
+    let resampled = samples(6).map(|(k, r)| coarse[6 * k + r]);
+    let off = largest_difference(resampled, samples(6).map(mean)) / most;
     println!("velocity: {off:.1e}");
     assert!(off < 0.02, "{off}");
 }
@@ -220,16 +220,16 @@ fn fibres_and_rotations_are_differences_of_displacements() {
             };
             tensor.iter().enumerate().map(term).sum::<f64>()
         });
-        let found = [
+        let errors = [
             apart(&desk.read("das.rsf"), gauges),
             apart(&desk.read("place.rsf"), seen),
             apart(&outer(&strain), of_all(tensor, 1.0).map(half)),
             apart(&outer(&desk.read("turn.rsf")), of_all(turns, -1.0).map(half)),
         ];
-        println!("{ndim}-D: gauges, places, strains, rotations: {found:?}");
+        println!("{ndim}-D: gauges, places, strains, rotations: {errors:?}");
         // The errors are the rounding of sums in single precision, and the kink of interpolated fields at a node.
-        assert!(found[0] < 1e-5 && found[1] < 1e-5, "{found:?}");
-        assert!(found[2] < 2e-3 && found[3] < 2e-3, "{found:?}");
+        assert!(errors[0] < 1e-5 && errors[1] < 1e-5, "{errors:?}");
+        assert!(errors[2] < 2e-3 && errors[3] < 2e-3, "{errors:?}");
     }
 }
 
@@ -239,7 +239,7 @@ fn what_does_not_go_together_is_refused() {
     desk.dataset("along.rsf", "n1=2 n2=1", &[0.0, -1.0]);
     desk.dataset("two.rsf", "n1=2 n2=2", &[0.0, -1.0, 1.0, 0.0]);
     desk.dataset("zero.rsf", "n1=2 n2=3", &[0.0, -1.0, 0.0, 0.0, 1.0, 0.0]);
-    for (extra, wanted) in [
+    for (extra, expected) in [
         (
             "data=velocity,pressure",
             "each further one goes into a file that a parameter of its name gives: data=velocity pressure=pressure.rsf",
@@ -269,13 +269,13 @@ fn what_does_not_go_together_is_refused() {
         let run = desk.sh(&format!("{} device=cpu {extra} > data.rsf", line(2)));
         let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
         assert!(run.code == 1 && sentences.len() == 1, "{extra}: {run:?}");
-        assert!(sentences[0].contains(wanted), "{extra}: {run:?}");
+        assert!(sentences[0].contains(expected), "{extra}: {run:?}");
     }
     // The warning says that frequencies are filtered away, and how much would remain.
     let run = desk.sh(&format!("{} device=cpu dtout=0.03 > data.rsf", line(2)));
-    let told =
+    let expected =
         "dtout=0.03 keeps frequencies below 16.6667 Hz, 1/(2 dtout), but those of the sources extend to 60";
-    assert!(run.code == 0 && run.err.contains(told), "{run:?}");
+    assert!(run.code == 0 && run.err.contains(expected), "{run:?}");
 }
 
 /// The memory for records that a state holds is reported for all quantities together: 4 bytes per number, for each
@@ -292,22 +292,22 @@ fn states_hold_the_records_of_all_quantities() {
     let one = plan("data=velocity");
     assert!(one.code == 0, "{one:?}");
     let both = plan("data=velocity displacement=u.rsf");
-    let told = "saves sums and records of further quantities, of dtout= and of tdc=y with the state: 6.7 MB here, and at most 6 MB";
-    assert!(both.code == 1 && both.err.contains(told), "{both:?}");
+    let expected = "saves sums and records of further quantities, of dtout= and of tdc=y with the state: 6.7 MB here, and at most 6 MB";
+    assert!(both.code == 1 && both.err.contains(expected), "{both:?}");
 }
 
 /// There is a warning if `dtout=` removes frequencies of the sources; the interval that it gives removes nothing.
 #[test]
-fn frequencies_that_are_filtered_away_are_told() {
+fn frequencies_that_are_filtered_away_are_warned_of() {
     let desk = model(2);
-    let told = "amplitudes above that are removed; dtout=";
+    let expected = "amplitudes above that are removed; dtout=";
     let born = "sfvsborn2d-gpu adj=n";
     desk.ran("sfbasics cat axis=3 vp.rsf vs.rsf den.rsf | sfbasics math output='0.01*input' > dm.rsf");
     for (program, input) in [("sfvsfd2d-gpu", ""), (born, "< dm.rsf")] {
         let line = line(2).replace("sfvsfd2d-gpu", program);
         let run = desk.sh(&format!("{line} device=cpu dtout=0.015 {input} > data.rsf"));
-        assert!(run.code == 0 && run.err.contains(told), "{run:?}");
-        let (_, rest) = run.err.split_once(told).unwrap();
+        assert!(run.code == 0 && run.err.contains(expected), "{run:?}");
+        let (_, rest) = run.err.split_once(expected).unwrap();
         let (step, _) = rest.split_once(" keeps all of it").unwrap();
         let run = desk.sh(&format!("{line} device=cpu dtout={step} {input} > data.rsf"));
         assert!(run.code == 0 && !run.err.contains("dtout="), "{run:?}");

@@ -11,7 +11,7 @@ use crate::desk::Desk;
 use crate::{shot, velocity_stress};
 
 /// A shell that has been replaced by the program, after its outputs have begun.
-fn running(desk: &Desk, line: &str, waits_for: &str) -> Child {
+fn running(desk: &Desk, line: &str, file: &str) -> Child {
     let mut command = Command::new("sh");
     let shell = desk.command("");
     command
@@ -28,7 +28,7 @@ fn running(desk: &Desk, line: &str, waits_for: &str) -> Child {
     }
     let child = command.spawn().unwrap();
     let begun = Instant::now();
-    while std::fs::metadata(desk.path(waits_for)).map_or(0, |meta| meta.len()) == 0 {
+    while std::fs::metadata(desk.path(file)).map_or(0, |meta| meta.len()) == 0 {
         assert!(
             begun.elapsed() < Duration::from_secs(600),
             "{line} does not begin"
@@ -56,16 +56,24 @@ fn ended(mut child: Child, name: &str) -> (Option<i32>, String) {
         }
         sleep(Duration::from_millis(5));
     };
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    (status.signal(), said)
+    let mut messages = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut messages)
+        .unwrap();
+    (status.signal(), messages)
 }
 
 /// Asserts that there is a message of the program with these texts.
 #[track_caller]
-fn holds(said: &str, words: &[&str]) {
-    let last = said.lines().last().unwrap_or_default();
-    assert!(words.iter().all(|word| last.contains(word)), "{words:?}: {said}");
+fn holds(messages: &str, words: &[&str]) {
+    let last = messages.lines().last().unwrap_or_default();
+    assert!(
+        words.iter().all(|word| last.contains(word)),
+        "{words:?}: {messages}"
+    );
 }
 
 #[test]
@@ -84,22 +92,22 @@ fn displacement_runs_end_in_order() {
             &format!("{line} wfl=wfl.rsf threads=1 < long.rsf > data.rsf"),
             "data.rsf",
         );
-        let (signal, said) = ended(child, name);
-        assert_eq!(signal, Some(number), "{said}");
-        let (records, films) = (desk.axes("data.rsf", 3)[2].n, desk.axes("wfl.rsf", 4)[3].n);
+        let (signal, messages) = ended(child, name);
+        assert_eq!(signal, Some(number), "{messages}");
+        let (records, snapshots) = (desk.axes("data.rsf", 3)[2].n, desk.axes("wfl.rsf", 4)[3].n);
         assert!(
-            records > 1 && records < steps / 4 && films > 0,
-            "{records} {films}"
+            records > 1 && records < steps / 4 && snapshots > 0,
+            "{records} {snapshots}"
         );
         holds(
-            &said,
+            &messages,
             &[
                 &format!("sfewefd2d-gpu: ended by SIG{name}: step "),
                 &format!(
                     "of {steps} was the last; standard output holds {records} of {} records",
                     steps / 4
                 ),
-                &format!("wfl=wfl.rsf holds {films} of {} snapshots", steps / 500),
+                &format!("wfl=wfl.rsf holds {snapshots} of {} snapshots", steps / 500),
             ],
         );
         // No value is lost or wrong: a shorter run with as many records gives the same values.
@@ -128,17 +136,17 @@ fn velocity_stress_runs_end_in_order() {
             &format!("{line} snap=y jsnap=50 jdata=5 wfl=wfl.rsf pgv=pgv.rsf device=cpu > data.rsf"),
             "data.rsf",
         );
-        let (signal, said) = ended(child, "TERM");
-        assert_eq!(signal, Some(15), "{said}");
+        let (signal, messages) = ended(child, "TERM");
+        assert_eq!(signal, Some(15), "{messages}");
         let records = desk.axes("data.rsf", 3)[2].n;
-        let films = desk.axes("wfl.rsf", ndim + 2)[ndim + 1].n;
-        assert!(records > 1 && films > 0);
+        let snapshots = desk.axes("wfl.rsf", ndim + 2)[ndim + 1].n;
+        assert!(records > 1 && snapshots > 0);
         holds(
-            &said,
+            &messages,
             &[
                 "ended by SIGTERM: step ",
                 &format!("standard output holds {records} of 600000 records"),
-                &format!("wfl=wfl.rsf holds {films} of 60000 snapshots"),
+                &format!("wfl=wfl.rsf holds {snapshots} of 60000 snapshots"),
             ],
         );
         assert_eq!(desk.read("data.rsf").len(), 3 * ndim * records);
@@ -154,11 +162,11 @@ fn a_reader_gets_what_was_written_into_the_pipe() {
     desk.sh("mkfifo pipe");
     let mut reader = desk.command("cat pipe > got").spawn().unwrap();
     let child = running(&desk, &format!("{line} device=cpu > pipe"), "got");
-    let (signal, said) = ended(child, "INT");
-    assert_eq!(signal, Some(2), "{said}");
+    let (signal, messages) = ended(child, "INT");
+    assert_eq!(signal, Some(2), "{messages}");
     assert!(reader.wait().unwrap().success());
     holds(
-        &said,
+        &messages,
         &["ended by SIGINT", "standard output holds", "of 3000000 records"],
     );
     let run = desk.sh("sfbasics window < got > out.rsf");

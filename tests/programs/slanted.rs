@@ -40,7 +40,7 @@ fn askew(ccc: &[f64], slope: f64, margin: usize) -> Vec<f64> {
 }
 
 /// The six planes of a model, and its density.
-fn made(desk: &Desk, line: &str) -> [Vec<f64>; 2] {
+fn model_of(desk: &Desk, line: &str) -> [Vec<f64>; 2] {
     desk.ran(line);
     let cells = N[0] * N[1];
     [
@@ -62,7 +62,7 @@ fn layers_are_symmetric_about_their_normal() {
     let desk = Desk::new();
     let grid = format!("n1={} n2={} d1=10 d2=10 den=den.rsf > ccc.rsf", N[0], N[1]);
     desk.dataset("slope.rsf", "n1=2 d1=400", &[100.0, 300.0]);
-    let [ccc, den] = made(&desk, &format!("sflayers horizons=slope.rsf {ROCKS} {grid}"));
+    let [ccc, den] = model_of(&desk, &format!("sflayers horizons=slope.rsf {ROCKS} {grid}"));
     let worst = largest(askew(&ccc, 0.5, 5));
     println!("across and along a slope of 0.5: {worst:.1e}");
     assert!(worst < 1e-6, "{worst:e}");
@@ -74,7 +74,7 @@ fn layers_are_symmetric_about_their_normal() {
 
     // A flat interface far above the slope has flat layers: at x = 300 m they are 20 cells apart.
     let rocks = "rho=1900,2000,2300 vp=1700,2000,3000 vs=800,1000,1700";
-    let [ccc, _] = made(&desk, &format!("sflayers horizons=53,slope.rsf {rocks} {grid}"));
+    let [ccc, _] = model_of(&desk, &format!("sflayers horizons=53,slope.rsf {rocks} {grid}"));
     let flat = largest(tilts(&ccc, 30, 1..10));
     let steep = largest(tilts(&ccc, 30, 21..30));
     println!("tilts {flat:.1e} and {steep:.1e}");
@@ -98,7 +98,7 @@ fn down_sampled_layers_are_nearly_symmetric_about_their_normal() {
         desk.ran(&format!(
             "sflayers horizons={horizons} {rocks} average=n planes=4 n1=161 n2=161 d1=2.5 d2=2.5 den=fine.rsf > fineccc.rsf"
         ));
-        let [ccc, _] = made(
+        let [ccc, _] = model_of(
             &desk,
             "sfupscale < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.rsf",
         );
@@ -128,10 +128,10 @@ fn contacts_of_fluids_cut_the_cells_that_they_cross() {
             desk.ran(&line);
             let den = records_of(21 * 9, desk.read("den.rsf"));
             let column = &den[4 * 21..5 * 21];
-            for (k, found) in column.iter().enumerate() {
+            for (k, value) in column.iter().enumerate() {
                 let own = if k < 11 { 1000.0 } else { 2300.0 };
-                let mixed = (found - own).abs() > 1e-3;
-                assert_eq!(mixed, cut.contains(&k), "{line}: node {k} has {found}");
+                let mixed = (value - own).abs() > 1e-3;
+                assert_eq!(mixed, cut.contains(&k), "{line}: node {k} has {value}");
             }
         }
     }
@@ -139,11 +139,11 @@ fn contacts_of_fluids_cut_the_cells_that_they_cross() {
 
 /// Horizons in km would be in the first cell of a grid in m.
 #[test]
-fn horizons_in_the_first_cell_are_told() {
+fn horizons_in_the_first_cell_are_warned_of() {
     let desk = Desk::new();
-    let told = "all horizons lie within 10 of z=0, which is the spacing along z: check that their units are \
+    let expected = "all horizons lie within 10 of z=0, which is the spacing along z: check that their units are \
     those of the grid";
-    for (horizons, is_told) in [
+    for (horizons, warns) in [
         ("0.05,0.1", true),
         ("0,0", false),
         ("50,0.1", false),
@@ -152,7 +152,7 @@ fn horizons_in_the_first_cell_are_told() {
         let run = desk.sh(&format!(
             "sflayers horizons={horizons} rho=2000 vp=2000 vs=1000 n1=21 n2=11 d1=10 d2=10 den=den.rsf > ccc.rsf"
         ));
-        assert_eq!(run.err.contains(told), is_told, "{horizons}: {run:?}");
+        assert_eq!(run.err.contains(expected), warns, "{horizons}: {run:?}");
     }
 }
 
@@ -254,8 +254,11 @@ fn outermost_nodes_of_staggered_grids_have_the_shear_of_their_rock() {
     for x in [0, N[1] - 1] {
         for (z, shear) in shears(x) {
             let is_rock = 10.0 * z as f64 >= top + dip * 10.0 * x as f64;
-            let wanted = if is_rock { mu } else { 0.0 };
-            assert!((shear - wanted).abs() < 1e-6 * mu, "node {z}, {x} has {shear:e}");
+            let expected = if is_rock { mu } else { 0.0 };
+            assert!(
+                (shear - expected).abs() < 1e-6 * mu,
+                "node {z}, {x} has {shear:e}"
+            );
         }
     }
     // Inside, the first node below the floor has no shear stiffness if its cell contains water.

@@ -89,8 +89,8 @@ fn killed((salt, kills): (u64, usize), desk: &Desk, line: &str, (input, beside):
     let begun = Instant::now();
     desk.ran(&format!("{line} < {input} > out.rsf"));
     let span = begun.elapsed();
-    let wanted = bits(desk, beside);
-    assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
+    let expected = bits(desk, beside);
+    assert!(expected.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
     let most = number("KILLS").map_or(kills, |n| n as usize);
     for mut dice in Dice::all(salt) {
         let seed = dice.seed;
@@ -119,18 +119,21 @@ fn killed((salt, kills): (u64, usize), desk: &Desk, line: &str, (input, beside):
                     }
                 }
                 let ended = child.wait_with_output().unwrap();
-                let said = String::from_utf8_lossy(&ended.stderr);
-                resumed += usize::from(said.contains("continues after"));
+                let messages = String::from_utf8_lossy(&ended.stderr);
+                resumed += usize::from(messages.contains("continues after"));
                 if let Some(code) = ended.status.code() {
-                    assert_eq!(code, 0, "KILL_SEED={seed} {line}: {said}");
-                    assert!(resume.is_empty() || said.contains("continues after"), "{said}");
+                    assert_eq!(code, 0, "KILL_SEED={seed} {line}: {messages}");
+                    assert!(
+                        resume.is_empty() || messages.contains("continues after"),
+                        "{messages}"
+                    );
                     break;
                 }
-                assert_eq!(ended.status.signal(), Some(9), "{said}");
+                assert_eq!(ended.status.signal(), Some(9), "{messages}");
                 (lives, kills) = (lives - 1, kills + 1);
             }
             assert!(
-                bits(desk, beside) == wanted,
+                bits(desk, beside) == expected,
                 "KILL_SEED={seed} {line}: the bits differ"
             );
         }
@@ -179,7 +182,7 @@ fn groups_make_the_same_sums() {
     for (program, input, beside) in ways(2) {
         let line = program.replacen(' ', &format!(" {} ", words(2, 60)), 1);
         desk.ran(&format!("{line} < {input} > out.rsf"));
-        let wanted = bits(&desk, &beside);
+        let expected = bits(&desk, &beside);
         for extra in [
             "groups=2",
             "groups=4 threads=1 memory=0.003",
@@ -188,7 +191,7 @@ fn groups_make_the_same_sums() {
             "groups=2 resume=state",
         ] {
             let run = desk.ran(&format!("{line} {extra} < {input} > out.rsf"));
-            assert!(bits(&desk, &beside) == wanted, "{line} {extra}");
+            assert!(bits(&desk, &beside) == expected, "{line} {extra}");
             let warned = run.err.contains("have nothing to do");
             assert_eq!(warned, extra.contains("groups=9"), "{extra}: {run:?}");
         }
@@ -196,7 +199,7 @@ fn groups_make_the_same_sums() {
             // Single shots are read in their order, those of groups at their positions.
             for extra in ["groups=1", "groups=3"] {
                 desk.ran(&format!("cat inline.rsf | {line} {extra} > out.rsf"));
-                assert!(bits(&desk, &beside) == wanted, "{line} {extra}: from a pipe");
+                assert!(bits(&desk, &beside) == expected, "{line} {extra}: from a pipe");
             }
         }
     }
@@ -204,17 +207,17 @@ fn groups_make_the_same_sums() {
     let run = desk.ran(&format!("{line} keep=boundary groups=3 < data.rsf > out.rsf"));
     assert_eq!(run.err.matches("boundary saving").count(), 1, "{run:?}");
     let run = desk.ran(&format!("sfvsborn2d-gpu {} plan=y groups=4", words(2, 60)));
-    let told = format!("there are {SHOTS}, 4 at a time, which takes about ");
-    assert!(run.err.contains(&told), "{run:?}");
+    let sentence = format!("there are {SHOTS}, 4 at a time, which takes about ");
+    assert!(run.err.contains(&sentence), "{run:?}");
     let run = desk.sh(&format!("{line} groups=0 < data.rsf > out.rsf"));
     assert!(run.code == 1 && run.err.contains("groups="), "{run:?}");
     let mut bad = data;
     bad[3 * data_of_a_shot(&axes) + 1] = f32::NAN;
     desk.dataset("inline.rsf", &header, &bad);
     let run = desk.sh(&format!("{line} groups=2 < inline.rsf > out.rsf"));
-    let told = format!("value {} is NaN", 3 * data_of_a_shot(&axes) + 2);
+    let sentence = format!("value {} is NaN", 3 * data_of_a_shot(&axes) + 2);
     assert!(
-        run.code == 1 && run.err.contains("shot 4: ") && run.err.contains(&told),
+        run.code == 1 && run.err.contains("shot 4: ") && run.err.contains(&sentence),
         "{run:?}"
     );
 }
@@ -255,20 +258,20 @@ fn states_that_do_not_fit_are_refused() {
     let line = |extra: &str| format!("sfvsgrad2d-gpu {words} {extra} > out.rsf");
     desk.ran(&line("checkpoint=state < data.rsf"));
     let whole = bits(&desk, &[]);
-    let said = desk
+    let messages = desk
         .ran(&line("resume=state threads=1 memory=0.003 < data.rsf"))
         .err;
     assert!(
-        said.contains(&format!("resume=state: continues after 5 shots of {SHOTS}")),
-        "{said}"
+        messages.contains(&format!("resume=state: continues after 5 shots of {SHOTS}")),
+        "{messages}"
     );
     assert!(bits(&desk, &[]) == whole);
-    let said = desk.ran(&line("resume=state.1 < data.rsf")).err;
-    assert!(said.contains("continues after 4 shots"), "{said}");
+    let messages = desk.ran(&line("resume=state.1 < data.rsf")).err;
+    assert!(messages.contains("continues after 4 shots"), "{messages}");
     assert!(bits(&desk, &[]) == whole);
     let state = std::fs::read(desk.path("state")).unwrap();
     misfits(&desk, &state);
-    for (extra, wanted) in [
+    for (extra, expected) in [
         ("resume=damaged < data.rsf", "the state is damaged"),
         ("resume=cut < data.rsf", "the state ends after"),
         ("resume=other < data.rsf", "is not a saved state"),
@@ -314,7 +317,7 @@ fn states_that_do_not_fit_are_refused() {
         let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
         // The device is reported before the data are compared.
         let last = sentences.last().copied().unwrap_or_default();
-        assert!(run.code == 1 && last.contains(wanted), "{extra}: {run:?}");
+        assert!(run.code == 1 && last.contains(expected), "{extra}: {run:?}");
     }
     let line = format!("sfvsrtm2d-gpu {words} resume=state < data.rsf > out.rsf");
     let run = desk.sh(&line);

@@ -1,15 +1,15 @@
 //! The velocity-stress programs on fake GPUs, whose fields stay zero: what is accepted, refused and reported.
 
 use crate::fakes::Driver;
-use crate::gpus::{assert_refused, assert_says, on};
+use crate::gpus::{assert_mentions, assert_refused, on};
 use crate::velocity_stress::{desk, line};
 use std::fs;
 
 #[test]
 fn memory_is_looked_at_before_it_is_taken() {
     let desk = desk(3);
-    let with = |bytes: &str, asked: &str| {
-        let line = format!("{} {asked} > data.rsf", line(3));
+    let with = |bytes: &str, devices: &str| {
+        let line = format!("{} {devices} > data.rsf", line(3));
         on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &line)
     };
     let Some(run) = with("40000000", "") else {
@@ -28,10 +28,10 @@ fn memory_is_looked_at_before_it_is_taken() {
     assert_refused(&desk, &run, &["ngpu=9 GPUs are requested"]);
     let run = with("200000000", "").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(&run, &["GPU 0 Fake 0 (90), isotropic kernels"]);
+    assert_mentions(&run, &["GPU 0 Fake 0 (90), isotropic kernels"]);
     let run = with("200000000", "ngpu=2 plan=y").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &["slab 2", "memory of GPUs", "time about", "nothing was run"],
     );
@@ -59,7 +59,7 @@ fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
             "(700)",
             "What was written so far stays readable",
         ];
-        assert_says(&run, &words);
+        assert_mentions(&run, &words);
         let header = fs::read_to_string(desk.path("data.rsf")).expect("a header");
         assert!(header.contains(&format!("n3={nt}")), "{header}");
         let bytes = fs::metadata(desk.path("data.rsf@")).expect("data").len() as usize;
@@ -76,15 +76,15 @@ fn linearised_programs_look_at_the_memory_of_a_gpu() {
     let desk = desk(3);
     let line = line(3);
     let (_, words) = line.split_once(' ').expect("a program and its words");
-    let with = |bytes: &str, asked: &str| {
-        let line = format!("sfvsborn3d-gpu {words} adj=y plan=y {asked}");
+    let with = |bytes: &str, devices: &str| {
+        let line = format!("sfvsborn3d-gpu {words} adj=y plan=y {devices}");
         on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &line)
     };
     let Some(run) = with("40000000", "") else {
         return;
     };
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &[
             "GPU 0 Fake 0 (90)",
@@ -95,7 +95,7 @@ fn linearised_programs_look_at_the_memory_of_a_gpu() {
     );
     let run = with("1000000000", "").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(
+    assert_mentions(
         &run,
         &[
             "of its memory are needed in addition to the reverse sweep",
@@ -105,5 +105,5 @@ fn linearised_programs_look_at_the_memory_of_a_gpu() {
     );
     let run = with("1000000000", "memory=2").expect("the fake was there a moment ago");
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(&run, &["memory=2 GB are requested"]);
+    assert_mentions(&run, &["memory=2 GB are requested"]);
 }

@@ -84,7 +84,7 @@ fn what_does_not_go_together_is_refused() {
         "n1=2 n2=1 n3=3",
         &[100.0, 100.0, 100.0, 100.0, 9000.0, 100.0],
     );
-    for (sou, rec, extra, wanted) in [
+    for (sou, rec, extra, expected) in [
         (
             "sous.rsf",
             "two.rsf",
@@ -136,8 +136,8 @@ fn what_does_not_go_together_is_refused() {
         ),
     ] {
         let run = desk.sh(&format!("{} > data.rsf", with(2, sou, rec, extra)));
-        let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && last.contains(expected), "{extra}: {run:?}");
     }
     let run = desk.ran(&with(2, "sous.rsf", "recs.rsf", "plan=y"));
     assert!(
@@ -178,14 +178,14 @@ fn operators_stack_shots() {
         ("sfvsgrad2d-gpu", "vp=slow.rsf memory=0.01"),
         ("sfvsrtm2d-gpu", "norm=n"),
     ] {
-        let mut wanted = Vec::new();
+        let mut expected = Vec::new();
         for shot in 0..3 {
             let (sou, rec) = (format!("sou{shot}.rsf"), format!("rec{shot}.rsf"));
             let line = words(program, &sou, &rec, extra);
             desk.ran(&format!("{line} < data{shot}.rsf > one.rsf"));
             let one = desk.read("one.rsf");
-            wanted.resize(one.len(), 0.0f64);
-            wanted
+            expected.resize(one.len(), 0.0f64);
+            expected
                 .iter_mut()
                 .zip(one)
                 .for_each(|(sum, x)| *sum += f64::from(x));
@@ -193,8 +193,8 @@ fn operators_stack_shots() {
         let line = words(program, "sous.rsf", "recs.rsf", extra);
         desk.ran(&format!("{line} < data.rsf > all.rsf"));
         let got = desk.read("all.rsf");
-        let most = magnitude(&wanted);
-        let off = largest_difference(&got, &wanted) / most;
+        let most = magnitude(&expected);
+        let off = largest_difference(&got, &expected) / most;
         assert!(most > 0.0 && off < 1e-5, "{program}: {off}");
     }
 }
@@ -234,7 +234,7 @@ fn misfits_and_illumination() {
 #[test]
 fn a_survey_is_planned() {
     let (desk, _) = surveyed();
-    for (program, asked, told) in [
+    for (program, devices, expected) in [
         ("sfvsgrad2d-gpu", "groups=1", "there are 3, which takes about "),
         ("sfvsgrad2d-gpu", "threads=1", "there are 3, which takes about "),
         // Small grids share the threads.
@@ -249,12 +249,12 @@ fn a_survey_is_planned() {
             "there are 3, 3 at a time, which takes about ",
         ),
     ] {
-        let line = words(program, "sous.rsf", "recs.rsf", &format!("plan=y {asked}"));
+        let line = words(program, "sous.rsf", "recs.rsf", &format!("plan=y {devices}"));
         let run = desk.ran(&line);
         assert!(
             run.out.is_empty()
                 && run.err.contains("reverse sweep:")
-                && run.err.contains(told)
+                && run.err.contains(expected)
                 && run.err.contains("nothing was run"),
             "{run:?}"
         );
@@ -282,29 +282,29 @@ fn sources_are_estimated() {
     };
     for kind in ["squares", "correlation", "envelope"] {
         let given = misfit(&format!("kind={kind}"));
-        let found = misfit(&format!(
+        let estimated = misfit(&format!(
             "kind={kind} wavelet=estimate damp=1e-4 source=source.rsf"
         ));
-        println!("{kind}: {given:.2e} with the given source, {found:.2e} with the estimated one");
-        assert!(found < 0.02 * given, "{kind}: {found} {given}");
+        println!("{kind}: {given:.2e} with the given source, {estimated:.2e} with the estimated one");
+        assert!(estimated < 0.02 * given, "{kind}: {estimated} {given}");
     }
     let axes = desk.axes("source.rsf", 3);
     assert_eq!((axes[0].n, axes[1].n, axes[2].n), (60, 1, 3));
     desk.ran("sfbasics window n3=1 < source.rsf > series.rsf");
     let line = words("sfvsfd2d-gpu", "sou0.rsf", "rec0.rsf", "series=series.rsf").replace("tau=0.008", "");
     desk.ran(&format!("{line} > again.rsf"));
-    let (again, wanted) = (desk.read("again.rsf"), desk.read("data.rsf"));
+    let (again, expected) = (desk.read("again.rsf"), desk.read("data.rsf"));
     // The data are compared with those of the first of three shots.
-    let off = relative_difference(&again, &wanted[..wanted.len() / 3]);
+    let off = relative_difference(&again, &expected[..expected.len() / 3]);
     println!("{off:.1e}");
     assert!(off < 0.05, "{off}");
-    for (extra, wanted) in [
+    for (extra, expected) in [
         ("source=s.rsf", "source= requires wavelet=estimate"),
         ("damp=1", "damp= requires wavelet=estimate"),
         ("kind=phase", "kind="),
     ] {
         let run = desk.sh(&format!("{} < data.rsf > x.rsf", of("sfvsgrad2d-gpu", extra)));
-        assert!(run.code == 1 && run.err.contains(wanted), "{extra}: {run:?}");
+        assert!(run.code == 1 && run.err.contains(expected), "{extra}: {run:?}");
     }
     desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 n4=3", &vec![0.0; all.len()]);
     let line = of("sfvsgrad2d-gpu", "wavelet=estimate weight=zero.rsf");
@@ -353,20 +353,20 @@ fn images_of_several_kinds() {
         }
         let lags = of("image=pp,ps nhx=2 nhz=1");
         let axes = desk.axes("image.rsf", ndim + 3);
-        let found = [ndim, ndim + 1, ndim + 2].map(|a| (axes[a].n, axes[a].o, axes[a].d));
-        assert_eq!(found, [(3, -10.0, 10.0), (5, -20.0, 10.0), (2, 0.0, 1.0)]);
+        let sizes = [ndim, ndim + 1, ndim + 2].map(|a| (axes[a].n, axes[a].o, axes[a].d));
+        assert_eq!(sizes, [(3, -10.0, 10.0), (5, -20.0, 10.0), (2, 0.0, 1.0)]);
         for k in 0..2 {
             let (none, own) = (&lags[(k * 15 + 7) * cells..][..cells], &all[k * cells..][..cells]);
             let off = largest_difference(none, own) / f64::from(magnitude(own));
             assert!(off <= 2e-6, "{ndim}-D, image {k} at lag zero: {off}");
         }
-        for (extra, wanted) in [
+        for (extra, expected) in [
             ("image=pp,qq", "the images are pp, ps, sp, ss and energy"),
             ("image=ps,ps", "ps twice"),
             ("nhx=13", "nhx=13: twice the largest lag"),
         ] {
             let run = desk.sh(&format!("{} < data.rsf > x.rsf", words(extra)));
-            assert!(run.code == 1 && run.err.contains(wanted), "{extra}: {run:?}");
+            assert!(run.code == 1 && run.err.contains(expected), "{extra}: {run:?}");
         }
     }
 }
@@ -374,7 +374,7 @@ fn images_of_several_kinds() {
 /// A shot that fails in the middle is named and its data are zero; the others are as in separate runs. A run that
 /// continues makes only the missing shot, and the bits are the same.
 #[test]
-fn a_shot_that_fails_is_contained_and_made_up_for() {
+fn a_shot_that_fails_is_contained_and_run_later() {
     let desk = Desk::new();
     let grid = "n1=24 n2=60 d1=10 d2=10";
     // Beyond x = 500 m the waves are too fast for the step; only the waves of a shot near it get there in time.
@@ -402,9 +402,9 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         run.code == 1 && run.err.contains("shot 2 of 3 failed, its traces are zero: "),
         "{run:?}"
     );
-    let said = run.err.lines().last().unwrap_or_default();
+    let last = run.err.lines().last().unwrap_or_default();
     assert!(
-        said.contains("1 shot of 3 failed") && said.ends_with(": 2"),
+        last.contains("1 shot of 3 failed") && last.ends_with(": 2"),
         "{run:?}"
     );
     let data = desk.read("data.rsf");
@@ -469,10 +469,10 @@ fn groups_model_shots_at_the_same_time() {
         let line = with(2, "sous.rsf", "recs.rsf", extra);
         let all = |desk: &Desk| files.iter().map(|file| desk.read(file)).collect::<Vec<_>>();
         desk.ran(&format!("{line} > data.rsf"));
-        let wanted = all(&desk);
+        let expected = all(&desk);
         for words in ["groups=2", "groups=3 threads=2", "groups=5 ngpu=2"] {
             let run = desk.ran(&format!("{line} {words} > data.rsf"));
-            assert!(all(&desk) == wanted, "{extra} {words}");
+            assert!(all(&desk) == expected, "{extra} {words}");
             assert!(run.err.contains("groups"), "the device is reported: {run:?}");
         }
     }

@@ -42,40 +42,40 @@ fn data_that_were_changed_are_not_taken_over() {
         "{run:?}"
     );
     let run = goes_on(&desk, "finished=loud.rsf");
-    let told =
+    let expected =
         "loud.rsf was changed by sfscale after its run, but finished= takes records as the run wrote them";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
 /// Three of several differences are listed: first those of this run's parameters, in their order, then
 /// parameters that it lacks.
 #[test]
-fn three_differences_of_parameters_are_told() {
+fn three_differences_of_parameters_are_listed() {
     let desk = desk(2);
     desk.ran(&format!("{} > data.rsf", line("free=y")));
     let run = goes_on(&desk, "finished=data.rsf order=2 m0=2e12 mxx=3 myy=2 mzz=2");
-    let said = run.err.lines().last().unwrap_or_default();
-    let differences = said.matches(" in it and ").count() + said.matches(" here and ").count();
+    let last = run.err.lines().last().unwrap_or_default();
+    let differences = last.matches(" in it and ").count() + last.matches(" here and ").count();
     assert!(
-        run.code == 1 && said.contains("is of a run with other parameters: ") && differences == 3,
+        run.code == 1 && last.contains("is of a run with other parameters: ") && differences == 3,
         "{run:?}"
     );
     // There is one difference: a parameter that this run lacks.
     let run = goes_on(&desk, "finished=data.rsf");
-    let told = "other parameters: free= is y in it and not given here; finished= takes the data";
-    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    let expected = "other parameters: free= is y in it and not given here; finished= takes the data";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
 /// Data with corrected time are not taken over by a run without it, nor the other way round.
 #[test]
 fn data_of_another_clock_are_not_taken_over() {
     let desk = desk(2);
-    for (made, wanted) in [("n", "y"), ("y", "n")] {
-        desk.ran(&format!("{} > data.rsf", line(&format!("tdc={made}"))));
-        let run = goes_on(&desk, &format!("finished=data.rsf tdc={wanted}"));
-        let told = format!("is of a run with tdc={made}, but this one has tdc={wanted}: finished= takes");
-        assert!(run.code == 1 && run.err.contains(&told), "{run:?}");
-        let run = goes_on(&desk, &format!("finished=data.rsf tdc={made}"));
+    for (earlier, own) in [("n", "y"), ("y", "n")] {
+        desk.ran(&format!("{} > data.rsf", line(&format!("tdc={earlier}"))));
+        let run = goes_on(&desk, &format!("finished=data.rsf tdc={own}"));
+        let expected = format!("is of a run with tdc={earlier}, but this one has tdc={own}: finished= takes");
+        assert!(run.code == 1 && run.err.contains(&expected), "{run:?}");
+        let run = goes_on(&desk, &format!("finished=data.rsf tdc={earlier}"));
         assert!(run.err.contains("3 shots of 3 taken over"), "{run:?}");
     }
 }
@@ -101,21 +101,21 @@ fn shots_are_named_by_their_numbers_in_the_survey() {
             "{words}: {run:?}"
         );
     }
-    let found = run("finished=data.rsf shots=1-2");
+    let later = run("finished=data.rsf shots=1-2");
     assert!(
-        found.code == 0 && found.err.contains("2 shots of 2 taken over"),
-        "{found:?}"
+        later.code == 0 && later.err.contains("2 shots of 2 taken over"),
+        "{later:?}"
     );
     // This list has shots that the survey lacks.
     desk.ran("sfbasics put shots=1-3,9 < data.rsf > more.rsf");
-    let found = goes_on(&desk, "finished=more.rsf");
-    let told = "the header of finished=more.rsf: shots=1-3,9: there is no shot 9: there are 3 shots";
-    assert!(found.code == 1 && found.err.contains(told), "{found:?}");
-    let said = run("finished=data.rsf shots=1-2 verb=y").err;
-    assert!(!said.contains("shot 1 of 3: "), "nothing was made: {said}");
-    let said = run("shots=2-3 verb=y").err;
+    let later = goes_on(&desk, "finished=more.rsf");
+    let expected = "the header of finished=more.rsf: shots=1-3,9: there is no shot 9: there are 3 shots";
+    assert!(later.code == 1 && later.err.contains(expected), "{later:?}");
+    let text = run("finished=data.rsf shots=1-2 verb=y").err;
+    assert!(!text.contains("shot 1 of 3: "), "nothing was made: {text}");
+    let text = run("shots=2-3 verb=y").err;
     for (words, times) in [("shot 1 of ", 0), ("shot 2 of 3: ", 1), ("shot 3 of 3: ", 1)] {
-        assert_eq!(said.matches(words).count(), times, "{words}: {said}");
+        assert_eq!(text.matches(words).count(), times, "{words}: {text}");
     }
 }
 
@@ -128,7 +128,7 @@ fn several_shots_that_fail_are_listed() {
         let line = line(&format!("cfl=warn jcheck=1 {extra}")).replace("dt=0.001", "dt=0.03");
         desk.sh(&format!("{line} > data.rsf"))
     };
-    for (words, told) in [
+    for (words, expected) in [
         ("", "3 shots of 3 failed; the traces of them are zero: 1, 2, 3"),
         (
             "shots=2-3",
@@ -140,8 +140,8 @@ fn several_shots_that_fail_are_listed() {
         ),
     ] {
         let run = wild(words);
-        let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.ends_with(told), "{words}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && last.ends_with(expected), "{words}: {run:?}");
         assert!(desk.read_as_it_is("data.rsf").iter().all(|x| *x == 0.0));
     }
 }
@@ -153,9 +153,9 @@ fn shots_of_zeros_beside_finished_ones_are_no_matter() {
     // No wave reaches the receivers in two steps.
     desk.dataset("far.rsf", "n1=2 n2=1", &[5.0, 225.0]);
     let silent = |extra: &str| with(2, "sous.rsf", "far.rsf", extra).replace("nt=60", "nt=2");
-    let told = "all data are zero";
+    let expected = "all data are zero";
     let run = desk.ran(&format!("{} > data.rsf", silent("")));
-    assert_eq!(run.err.matches(told).count(), 1, "{run:?}");
+    assert_eq!(run.err.matches(expected).count(), 1, "{run:?}");
     let mut numbers = desk.read_as_it_is("data.rsf");
     let shot = numbers.len() / 3;
     assert!(shot > 0 && numbers.iter().all(|x| *x == 0.0));
@@ -168,7 +168,7 @@ fn shots_of_zeros_beside_finished_ones_are_no_matter() {
     );
     let run = desk.ran(&format!("{} > again.rsf", silent("finished=heard.rsf")));
     assert!(run.err.contains("1 shot of 3 taken over"), "{run:?}");
-    assert!(!run.err.contains(told), "{run:?}");
+    assert!(!run.err.contains(expected), "{run:?}");
     assert!(desk.read("again.rsf") == numbers);
 }
 
@@ -199,12 +199,12 @@ fn shots_that_are_taken_over_are_looked_at() {
     let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
     desk.put("grown.rsf@", bytes);
     let run = desk.ran(&format!("{} > again.rsf", long("finished=grown.rsf")));
-    let told = "the records of 2 shots (1, 2) grow by a factor of ";
-    let (_, rest) = run.err.split_once(told).unwrap_or_else(|| panic!("{run:?}"));
+    let expected = "the records of 2 shots (1, 2) grow by a factor of ";
+    let (_, rest) = run.err.split_once(expected).unwrap_or_else(|| panic!("{run:?}"));
     let factor: f32 = rest.split(' ').next().unwrap_or_default().parse().unwrap();
     // The warning has two digits.
-    let wanted = ((steps - 1 - 110) as f32 / 15.0).exp2();
-    assert!((factor / wanted - 1.0).abs() < 0.051, "{factor} {wanted}");
+    let expected = ((steps - 1 - 110) as f32 / 15.0).exp2();
+    assert!((factor / expected - 1.0).abs() < 0.051, "{factor} {expected}");
     let run = desk.ran(&format!("{} > again.rsf", long("finished=grown.rsf shots=2-3")));
     assert!(run.err.contains("the records of 1 shot (2) grow by"), "{run:?}");
     let run = desk.ran(&format!("{} > again.rsf", long("finished=data.rsf")));

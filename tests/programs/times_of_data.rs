@@ -53,9 +53,9 @@ fn operators_resample() {
         desk.ran(&format!("{} < data.rsf > back.rsf", of("sfvsborn2d-gpu", extra)));
         desk.read("back.rsf")
     };
-    let told = back("adj=y");
-    assert!(magnitude(&told) > 0.0);
-    assert_eq!(told, back("adj=y dtout=0.0023"));
+    let resampled = back("adj=y");
+    assert!(magnitude(&resampled) > 0.0);
+    assert_eq!(resampled, back("adj=y dtout=0.0023"));
 }
 
 /// Data with `dtout=` have no misfit for the true model, and the gradient for another model is the slope of the misfit.
@@ -81,12 +81,12 @@ fn gradients_compare_at_the_times_of_the_data() {
         assert!(of_kind("slow") > 0.0);
         let products = desk.read("gradient.rsf").into_iter().zip(desk.read("dm.rsf"));
         let slope: f64 = products.map(|(g, x)| f64::from(g) * f64::from(x)).sum();
-        let wanted = (more - less) / 0.04;
-        println!("{kind}: {slope} {wanted}");
+        let expected = (more - less) / 0.04;
+        println!("{kind}: {slope} {expected}");
         // The changes are at most 2 m/s, so the difference is accurate to a few parts in a thousand.
         assert!(
-            (slope - wanted).abs() < 0.01 * wanted.abs(),
-            "{kind}: {slope} {wanted}"
+            (slope - expected).abs() < 0.01 * expected.abs(),
+            "{kind}: {slope} {expected}"
         );
     }
 }
@@ -125,7 +125,7 @@ fn images_take_data_of_any_sampling() {
 #[test]
 fn data_may_end_before_the_run() {
     let desk = observed();
-    let made = |program: &str, data: &str, extra: &str| {
+    let gradient_of = |program: &str, data: &str, extra: &str| {
         desk.ran(&format!("{} < {data} > made.rsf", of(program, extra)));
         desk.read("made.rsf")
     };
@@ -142,19 +142,19 @@ fn data_may_end_before_the_run() {
             ("sfvsgrad2d-gpu", "vp=slow.rsf", "weight=weight.rsf"),
         ] {
             let extra = format!("{extra} {jdata}");
-            let short = made(program, "short.rsf", &extra);
-            let wanted = made(program, "padded.rsf", &format!("{extra} {beside}"));
-            assert!(magnitude(&wanted) > 0.0);
-            assert_eq!(short, wanted, "{program} {extra}");
+            let short = gradient_of(program, "short.rsf", &extra);
+            let expected = gradient_of(program, "padded.rsf", &format!("{extra} {beside}"));
+            assert!(magnitude(&expected) > 0.0);
+            assert_eq!(short, expected, "{program} {extra}");
         }
         let line = of("sfvsgrad2d-gpu", &format!("verb=y {jdata}"));
-        let told = desk.ran(&format!("{line} < short.rsf > made.rsf")).err;
+        let messages = desk.ran(&format!("{line} < short.rsf > made.rsf")).err;
         assert!(
-            told.contains(&format!("data: {records} times from "))
-                && told.contains("the run continues after them"),
-            "{told}"
+            messages.contains(&format!("data: {records} times from "))
+                && messages.contains("the run continues after them"),
+            "{messages}"
         );
-        assert!(told.trim_end().ends_with("misfit 0"), "{told}");
+        assert!(messages.trim_end().ends_with("misfit 0"), "{messages}");
     }
 }
 
@@ -174,7 +174,7 @@ fn times_that_do_not_fit_are_refused() {
     // A difference due to rounding is not after the end.
     named("end.rsf", &format!("o3={:.7} d3=0.0023", first - 0.0005 + 1e-7));
     desk.ran(&format!("{} < end.rsf > out.rsf", of("sfvsgrad2d-gpu", "")));
-    for (program, input, extra, wanted) in [
+    for (program, input, extra, expected) in [
         ("sfvsrtm2d-gpu", "late.rsf", "", "give nt="),
         ("sfvsgrad2d-gpu", "behind.rsf", "", "give nt=61"),
         (
@@ -211,7 +211,7 @@ fn times_that_do_not_fit_are_refused() {
     ] {
         let run = desk.sh(&format!("{} < {input} > out.rsf", of(program, extra)));
         assert!(
-            run.code == 1 && run.err.contains(wanted),
+            run.code == 1 && run.err.contains(expected),
             "{input} {extra}: {run:?}"
         );
     }

@@ -96,9 +96,9 @@ fn strains_have_six_components_or_three_and_snapshots_stay_velocities() {
         assert_eq!(axes[1].label.as_deref(), Some(label));
         assert!((axes[2].o - 0.001).abs() < 1e-9);
         assert_eq!(desk.axes("wfl.rsf", ndim + 2)[ndim].n, ndim);
-        let film = desk.read("wfl.rsf");
+        let snapshots = desk.read("wfl.rsf");
         data(&desk, ndim, "snap=y wfl=other.rsf jsnap=20");
-        assert!(film == desk.read("other.rsf"));
+        assert!(snapshots == desk.read("other.rsf"));
     }
 }
 
@@ -242,12 +242,12 @@ fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
             line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
         ));
         assert_eq!(run.code, 0, "{run:?}");
-        let told = |run: &Outcome| {
+        let line_of = |run: &Outcome| {
             let line = run.err.lines().find(|line| line.contains("CPML would grow"));
             line.map(str::to_string)
         };
         let place = "at z=0.000000 (index 0), x=90.000000 (index 9) a wave in the plane of z and x ";
-        let there = told(&run).map(|line| line.contains(place));
+        let there = line_of(&run).map(|line| line.contains(place));
         assert_eq!(there, grows.then_some(true), "{run:?}");
         // A plan says the same, and gives the frame that will be used.
         let plan = desk.sh(&format!(
@@ -255,7 +255,7 @@ fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
             line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
         ));
         assert_eq!(plan.code, 0, "{plan:?}");
-        assert_eq!(told(&plan), told(&run));
+        assert_eq!(line_of(&plan), line_of(&run));
         let frame = if grows {
             "sponge of 8,8,8,8"
         } else {
@@ -372,18 +372,18 @@ fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
 }
 
 #[test]
-fn devices_are_told() {
+fn devices_are_named() {
     let desk = desk(2);
-    let found = real::gpus("devices_are_told");
+    let count = real::gpus("devices_are_named");
     let run = shoot(&desk, 2, "device=gpu");
-    if found == 0 {
+    if count == 0 {
         refused(&desk, &run, &["NVIDIA", "device=cpu"]);
     } else {
         assert!(run.code == 0 && run.err.contains("GPU 0"), "{run:?}");
     }
     let run = shoot(&desk, 2, "device=auto");
-    let told = if found == 0 { "CPU" } else { "GPU 0" };
-    assert!(run.code == 0 && run.err.contains(told), "{run:?}");
+    let device = if count == 0 { "CPU" } else { "GPU 0" };
+    assert!(run.code == 0 && run.err.contains(device), "{run:?}");
     let run = shoot(&desk, 2, "plan=y ngpu=2 device=cpu");
     assert!(
         run.code == 0

@@ -166,7 +166,7 @@ fn values_and_defaults() {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_what_is_allowed() {
+fn a_wrong_value_is_refused_with_what_is_allowed() {
     let scratch = Scratch::new();
     for (word, sentence) in [
         ("n1=abc", "n1= got `abc`, but must be a whole number >= 0"),

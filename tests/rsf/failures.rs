@@ -6,7 +6,7 @@ use crate::support::{Scratch, err, failed, out, succeeded};
 use rsf_io::Input;
 
 #[track_caller]
-fn told(scratch: &Scratch, line: &str, sentence: &str) {
+fn assert_refused(scratch: &Scratch, line: &str, sentence: &str) {
     let text = failed(&scratch.shell(line));
     assert!(text.contains(sentence), "{line}: {text}");
 }
@@ -59,24 +59,24 @@ fn inputs_that_cannot_be_read() {
             "ccc= is missing (an RSF file), and there is no file named ccc",
         ),
     ] {
-        told(&scratch, &format!("{tags} {word}"), sentence);
+        assert_refused(&scratch, &format!("{tags} {word}"), sentence);
         assert!(!scratch.file("w.rsf").exists());
     }
-    told(&scratch, "probe < dir", "standard input is a directory");
+    assert_refused(&scratch, "probe < dir", "standard input is a directory");
     // The shell empties a file that is both input and output.
     for own in ["ccc=own.rsf < a.rsf > own.rsf", "< own.rsf > own.rsf"] {
-        told(
+        assert_refused(
             &scratch,
             &format!("cp a.rsf own.rsf; probe mode=tags wfl=w.rsf {own}"),
             "is empty: it is standard output, too, and the shell emptied it before the program started",
         );
     }
-    told(
+    assert_refused(
         &scratch,
         "probe mode=copy < /dev/null",
         "standard input: is empty, an RSF header was expected",
     );
-    told(
+    assert_refused(
         &scratch,
         "cat cut.rsf | probe",
         "standard input: data file ./short has 396 bytes",
@@ -102,7 +102,7 @@ fn sizes_that_cannot_be() {
             "n1=123456789012345678901 in the header is too large",
         ),
     ] {
-        told(
+        assert_refused(
             &scratch,
             &format!("echo '{sizes} in=d data_format=native_float' | probe > x.rsf"),
             sentence,
@@ -111,7 +111,7 @@ fn sizes_that_cannot_be() {
     // In a pipe the length is known only at the end.
     let endless =
         "printf 'n1=1000000000 n2=1000000000 in=stdin data_format=native_float\\n\\014\\014\\004abcdefgh'";
-    told(
+    assert_refused(
         &scratch,
         &format!("{endless} | probe > x.rsf"),
         "standard input: the data end before element 3 of 1000000000000000000",
@@ -122,33 +122,33 @@ fn sizes_that_cannot_be() {
 fn data_that_end_or_are_no_numbers() {
     let scratch = Scratch::new();
     let header = "n1=4 in=stdin data_format=ascii_float\\n\\014\\014\\004";
-    told(
+    assert_refused(
         &scratch,
         &format!("printf '{header}1 2 3' | probe > x.rsf"),
         "the data end before element 4 of 4 (n1=4)",
     );
-    told(
+    assert_refused(
         &scratch,
         &format!("printf '{header}1 2 three 4' | probe > x.rsf"),
         "element 3 of 4 is `three`, which is not of type float",
     );
-    told(
+    assert_refused(
         &scratch,
         "printf 'n1=\"4\\n' | probe n1=3",
         "line 1 of the header: unterminated string",
     );
-    told(
+    assert_refused(
         &scratch,
         "printf 'n1=1 in=stdin data_format=native_float' | probe n1=3",
         "in=\"stdin\" in the header, but no data follow it",
     );
     let ints = "printf 'n1=1 in=stdin data_format=native_int\\n\\014\\014\\004abcd' > i.rsf; probe mode=tags ccc=i.rsf wfl=w.rsf < i.rsf > x.rsf";
-    told(
+    assert_refused(
         &scratch,
         ints,
         "ccc=i.rsf: holds int data, but float data are needed (sfdd type=float converts)",
     );
-    told(
+    assert_refused(
         &scratch,
         &ints
             .replace("native_int", "native_complex")
@@ -176,37 +176,37 @@ fn outputs_that_cannot_be_written() {
     let scratch = Scratch::new();
     succeeded(&scratch.shell("mkdir dir"));
     let make = "probe mode=make n1=5000000";
-    told(
+    assert_refused(
         &scratch,
         &format!("{make} wfl=none/w.rsf > x.rsf"),
         "cannot write wfl=none/w.rsf: No such file or directory",
     );
-    told(
+    assert_refused(
         &scratch,
         &format!("{make} wfl=dir > x.rsf"),
         "cannot write wfl=dir: Is a directory",
     );
-    told(
+    assert_refused(
         &scratch,
         &format!("{make} datapath=none/ > x.rsf"),
         "cannot write data file none/x.rsf@ of standard output: No such file",
     );
-    told(
+    assert_refused(
         &scratch,
         &format!("{make} wfl=w.rsf datapath=none/ > x.rsf"),
         "none/",
     );
-    told(
+    assert_refused(
         &scratch,
         &format!("{make} out=/dev/full > x.rsf"),
         "cannot write data file /dev/full of standard output: No space left on device (free some space",
     );
-    told(
+    assert_refused(
         &scratch,
         &format!("{make} out=stdout > /dev/full"),
         "cannot write standard output: No space left",
     );
-    told(&scratch, &format!("{make} out='a\"b' > x.rsf"), "double quote");
+    assert_refused(&scratch, &format!("{make} out='a\"b' > x.rsf"), "double quote");
     for name in scratch.names() {
         assert!(
             ["dir", "x.rsf", "x.rsf@"].contains(&name.as_str()),
@@ -229,27 +229,27 @@ fn a_closed_pipe_ends_the_program_quietly() {
 fn nothing_that_is_read_is_overwritten() {
     let scratch = Scratch::new();
     succeeded(&scratch.shell("probe mode=make n1=5 > a.rsf; cp a.rsf b.rsf; ln -s a.rsf link"));
-    told(
+    assert_refused(
         &scratch,
         "probe mode=tags ccc=a.rsf wfl=a.rsf < b.rsf > s.rsf",
         "wfl=a.rsf would overwrite the file of ccc=a.rsf",
     );
-    told(
+    assert_refused(
         &scratch,
         "probe mode=tags ccc=a.rsf wfl=./link < b.rsf > s.rsf",
         "wfl=./link would overwrite the file of ccc=a.rsf",
     );
-    told(
+    assert_refused(
         &scratch,
         "probe mode=tags ccc=a.rsf wfl=b.rsf < b.rsf > s.rsf",
         "would overwrite the file of standard input",
     );
-    told(
+    assert_refused(
         &scratch,
         "probe out=a.rsf@ < a.rsf > s.rsf",
         "data file a.rsf@ of standard output would overwrite the file of standard input",
     );
-    told(
+    assert_refused(
         &scratch,
         "probe mode=make wfl=x.rsf > x.rsf",
         "wfl=x.rsf would overwrite the file of standard output",
@@ -280,7 +280,7 @@ fn a_failure_in_the_middle_leaves_what_readers_refuse() {
     let text = failed(&scratch.shell("probe mode=late n1=10 > x.rsf"));
     assert_eq!(text, "rsf-probe: stopped in the middle: the cause of it\n");
     assert_eq!(fs::metadata(scratch.file("x.rsf@")).unwrap().len(), 20);
-    told(
+    assert_refused(
         &scratch,
         "probe < x.rsf",
         "data file ./x.rsf@ has 20 bytes of data, n1=10",
@@ -296,14 +296,14 @@ fn a_failure_in_the_middle_leaves_what_readers_refuse() {
 }
 
 #[test]
-fn a_program_that_counts_wrong_is_told() {
+fn a_program_that_counts_wrong_is_an_error() {
     let scratch = Scratch::new();
-    told(
+    assert_refused(
         &scratch,
         "probe mode=short n1=10 > x.rsf",
         "5 elements were written, but the header says 10",
     );
-    told(
+    assert_refused(
         &scratch,
         "probe mode=long n1=10 > x.rsf",
         "element 11 is written, but the header says 10",

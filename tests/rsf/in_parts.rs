@@ -29,8 +29,8 @@ fn a_second_run_goes_on_in_the_same_file() {
     for form in ["native", "xdr", "ascii"] {
         let scratch = Scratch::new();
         let words = format!("n1=11 label=note form={form}");
-        let said = succeeded(&scratch.shell(&format!("probe mode=part {words} > a.rsf")));
-        assert_eq!(said, "rsf-probe: 5 are there, piped false, a file true\n");
+        let text = succeeded(&scratch.shell(&format!("probe mode=part {words} > a.rsf")));
+        assert_eq!(text, "rsf-probe: 5 are there, piped false, a file true\n");
         assert_eq!(scratch.reals("a.rsf"), counted(5), "{form}");
         let text = scratch.text("note");
         let place = fs::canonicalize(scratch.file("a.rsf@")).unwrap();
@@ -46,10 +46,10 @@ fn a_second_run_goes_on_in_the_same_file() {
         assert_eq!((written.elements(), written.to_text()), (5, text));
         // The values of the second run are ten times as large, which shows which run has written them.
         succeeded(&scratch.shell(&format!("probe mode=rest scale=10 {words} > a.rsf")));
-        let wanted: Vec<f32> = (0..11)
+        let expected: Vec<f32> = (0..11)
             .map(|i| if i < 5 { i as f32 } else { 10.0 * i as f32 })
             .collect();
-        assert_eq!(scratch.reals("a.rsf"), wanted, "{form}");
+        assert_eq!(scratch.reals("a.rsf"), expected, "{form}");
     }
 }
 
@@ -106,13 +106,13 @@ fn a_second_run_copies_what_lies_elsewhere() {
 }
 
 #[test]
-fn what_is_not_there_any_more_is_told() {
+fn what_is_not_there_any_more_is_named() {
     let scratch = Scratch::new();
     let first = "probe mode=part n1=10 label=note > a.rsf 2> said";
     let rest = "probe mode=rest label=note";
-    let told = |line: &str, words: &str| {
-        let said = failed(&scratch.shell(line));
-        assert!(said.contains(words), "{line}: {said}");
+    let assert_refused = |line: &str, words: &str| {
+        let message = failed(&scratch.shell(line));
+        assert!(message.contains(words), "{line}: {message}");
     };
     succeeded(&scratch.shell(first));
     // Another run has overwritten the last value.
@@ -121,32 +121,32 @@ fn what_is_not_there_any_more_is_told() {
         .open(scratch.file("a.rsf@"))
         .unwrap();
     data.write_all_at(&7f32.to_ne_bytes(), 16).unwrap();
-    told(
+    assert_refused(
         &format!("{rest} n1=10 > a.rsf"),
         "does not hold what the interrupted run had written when its state was saved",
     );
     let there = fs::metadata(scratch.file("a.rsf@")).unwrap().len();
     assert_eq!(there, 20, "a failed run leaves the values unchanged");
     data.write_all_at(&4f32.to_ne_bytes(), 16).unwrap();
-    told(
+    assert_refused(
         &format!("{rest} n1=4 > b.rsf"),
         "the interrupted run wrote 5 elements, but the header says 4",
     );
-    told(
+    assert_refused(
         &format!("{rest} n1=10 form=xdr > b.rsf"),
         "the interrupted run wrote native_float, but this one would continue with xdr_float",
     );
     succeeded(&scratch.shell(&format!("{rest} n1=5 > b.rsf")));
     assert_eq!(scratch.reals("b.rsf"), counted(5));
     data.set_len(19).unwrap();
-    told(
+    assert_refused(
         &format!("{rest} n1=10 > a.rsf"),
         "of the interrupted run has 19 bytes, but the state requires 20",
     );
     fs::remove_file(scratch.file("a.rsf@")).unwrap();
-    told(&format!("{rest} n1=10 > b.rsf"), "cannot read data file");
+    assert_refused(&format!("{rest} n1=10 > b.rsf"), "cannot read data file");
     // The old file is replaced by an empty one.
-    told(
+    assert_refused(
         &format!("{rest} n1=10 > a.rsf"),
         "has 0 bytes, but the state requires 20",
     );
@@ -156,34 +156,34 @@ fn what_is_not_there_any_more_is_told() {
 fn what_went_into_a_pipe_is_gone() {
     let scratch = Scratch::new();
     let rest = "probe mode=rest label=note";
-    let told = |line: &str, words: &str| {
-        let said = failed(&scratch.shell(line));
-        assert!(said.contains(words), "{line}: {said}");
+    let assert_refused = |line: &str, words: &str| {
+        let message = failed(&scratch.shell(line));
+        assert!(message.contains(words), "{line}: {message}");
     };
     // Output to a pipe or to /dev/null cannot be read again.
-    let said = succeeded(
+    let text = succeeded(
         &scratch
             .shell("{ probe mode=part n1=10 label=note 3>&1 1>&2 2>&3 | cat; } 2>&1 >/dev/null | cat > x"),
     );
-    assert_eq!(said, "");
+    assert_eq!(text, "");
     succeeded(&scratch.shell("probe mode=part n1=10 label=note 2> said | cat > x"));
     assert_eq!(
         scratch.text("said"),
         "rsf-probe: 5 are there, piped true, a file false\n"
     );
     assert!(scratch.text("note").starts_with("native_float 0 0 5 "));
-    told(
+    assert_refused(
         &format!("{rest} n1=10 > b.rsf"),
         "the 5 elements that the interrupted run has written went into a pipe",
     );
-    let said = succeeded(&scratch.shell("probe mode=part n1=10 label=note > /dev/null"));
-    assert_eq!(said, "rsf-probe: 5 are there, piped false, a file false\n");
+    let text = succeeded(&scratch.shell("probe mode=part n1=10 label=note > /dev/null"));
+    assert_eq!(text, "rsf-probe: 5 are there, piped false, a file false\n");
     assert!(
         scratch.text("note").ends_with(" /dev/null"),
         "{}",
         scratch.text("note")
     );
-    told(
+    assert_refused(
         &format!("{rest} n1=10 > b.rsf"),
         "wrote its 5 elements to /dev/null: they are gone",
     );
@@ -224,8 +224,8 @@ fn several_write_at_their_places() {
         "probe mode=places | cat > a.rsf; exit 1",
         "probe mode=places out=stdout > a.rsf",
     ] {
-        let said = failed(&scratch.shell(line));
-        assert!(said.contains("this output has an order"), "{line}: {said}");
+        let message = failed(&scratch.shell(line));
+        assert!(message.contains("this output has an order"), "{line}: {message}");
     }
 }
 

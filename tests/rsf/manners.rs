@@ -34,22 +34,22 @@ fn two_folders_with_one_data_path_keep_their_own_numbers() {
 /// A header that comes through a pipe has no folder: the data in the current folder are read, with a warning if the
 /// header was made elsewhere.
 #[test]
-fn headers_of_another_folder_through_a_pipe_are_told() {
+fn headers_of_another_folder_through_a_pipe_are_warned_of() {
     let scratch = Scratch::new();
     succeeded(&scratch.shell("mkdir a b; for f in a b; do (cd $f; probe mode=make n1=2 > m.rsf); done"));
     let run = scratch.shell("cd b; cat ../a/m.rsf | probe > read.rsf");
-    let said = crate::support::err(&run);
+    let text = crate::support::err(&run);
     succeeded(&run);
     for words in [
         "through a pipe",
         "/a: its data ./m.rsf@ are read from the current folder",
     ] {
-        assert!(said.contains(words), "{said}");
+        assert!(text.contains(words), "{text}");
     }
-    let said = crate::support::err(
+    let text = crate::support::err(
         &scratch.shell("cd a; cat m.rsf | probe > read.rsf; probe < m.rsf | probe > read.rsf"),
     );
-    assert!(!said.contains("pipe"), "{said}");
+    assert!(!text.contains("pipe"), "{text}");
 }
 
 /// A header in another folder has the data in that folder, even if the current folder has a file of the same name.
@@ -78,8 +78,8 @@ fn headers_of_another_folder_have_their_own_numbers() {
     // another header.
     let run = scratch.shell("mv a e; cd b; probe scale=3 < ../e/m.rsf > read.rsf; mv ../e ../a");
     assert_eq!(scratch.reals("b/read.rsf"), [0.0, 3.0]);
-    let said = crate::support::err(&run);
-    assert!(said.contains("the second is read"), "{said}");
+    let text = crate::support::err(&run);
+    assert!(text.contains("the second is read"), "{text}");
     // If it is unknown to which header data belong, those with the length that the header gives are read.
     let forget = "for f in a b; do cat $f/m.rsf@ > $f/n; mv $f/n $f/m.rsf@; cp $f/m.rsf $f/m2; mv $f/m2 $f/m.rsf; done";
     succeeded(&scratch.shell(forget));
@@ -89,12 +89,12 @@ fn headers_of_another_folder_have_their_own_numbers() {
     // If both exist, the data in the current folder are read, with a warning.
     succeeded(&scratch.shell(&format!("cd b; probe mode=make n1=2 > m.rsf; cd ..; {forget}")));
     let run = scratch.shell("cd b; probe < ../a/m.rsf > read.rsf");
-    let said = crate::support::err(&run);
+    let text = crate::support::err(&run);
     assert!(
-        said.contains("./m.rsf@ and ")
-            && said.contains("/a/m.rsf@ both exist, and neither")
-            && said.contains("the first is read. Rename one"),
-        "{said}"
+        text.contains("./m.rsf@ and ")
+            && text.contains("/a/m.rsf@ both exist, and neither")
+            && text.contains("the first is read. Rename one"),
+        "{text}"
     );
 }
 
@@ -157,24 +157,24 @@ fn what_is_no_dataset_is_called_by_its_name() {
     succeeded(
         &scratch.shell("probe mode=make n1=100 > x.rsf; printf '\\211PNG\\r\\n' > p.png; mkdir folder"),
     );
-    let says = |line: &str, words: &str| {
-        let said = failed(&scratch.shell(line));
-        assert!(said.contains(words), "{line}: {said}");
+    let assert_refused = |line: &str, words: &str| {
+        let message = failed(&scratch.shell(line));
+        assert!(message.contains(words), "{line}: {message}");
     };
-    says(
+    assert_refused(
         "cat x.rsf@ | probe > y.rsf",
         "standard input: contains numbers (as native_float they begin with 0, 1, 2) without an RSF header",
     );
-    says(
+    assert_refused(
         "probe < x.rsf@ > y.rsf",
         "give the header (x.rsf), which names these numbers",
     );
-    says("probe < p.png > y.rsf", "is not an RSF file but a picture (PNG)");
-    says(
+    assert_refused("probe < p.png > y.rsf", "is not an RSF file but a picture (PNG)");
+    assert_refused(
         "printf 'ncols 11\\nnrows 11\\n601 602\\n' | probe > y.rsf",
         "is not an RSF file but an ASCII grid of ESRI (sifaka.grids in Python reads it)",
     );
-    says(
+    assert_refused(
         "probe mode=make par=folder > y.rsf",
         "par=folder: it is a directory; a file of parameters (key=value) was expected",
     );
@@ -212,27 +212,27 @@ fn headers_that_contradict_themselves() {
         "{text}"
     );
     let run = scratch.shell("echo n1=4 in=d data_format=native_float esize=8 | probe > x.rsf");
-    let said = succeeded(&run);
+    let text = succeeded(&run);
     assert!(
-        said.contains("warning: standard input: esize=8 in the header is not the size of native_float"),
-        "{said}"
+        text.contains("warning: standard input: esize=8 in the header is not the size of native_float"),
+        "{text}"
     );
 }
 
 #[test]
-fn a_data_path_without_a_slash_is_told() {
+fn a_data_path_without_a_slash_is_warned_of() {
     let scratch = Scratch::new();
     succeeded(&scratch.shell("mkdir here"));
-    let said = succeeded(&scratch.shell("DATAPATH=here probe mode=make n1=2 > x.rsf"));
+    let text = succeeded(&scratch.shell("DATAPATH=here probe mode=make n1=2 > x.rsf"));
     assert!(
-        said.contains("warning: DATAPATH=here names a folder but does not end in `/`"),
-        "{said}"
+        text.contains("warning: DATAPATH=here names a folder but does not end in `/`"),
+        "{text}"
     );
     assert!(scratch.file("here/x.rsf@").exists());
-    let said = succeeded(&scratch.shell("DATAPATH=here/bad probe mode=make n1=2 > x.rsf"));
+    let text = succeeded(&scratch.shell("DATAPATH=here/bad probe mode=make n1=2 > x.rsf"));
     assert!(
-        said.contains("names of data files begin with it, as in here/badNAME.rsf@"),
-        "{said}"
+        text.contains("names of data files begin with it, as in here/badNAME.rsf@"),
+        "{text}"
     );
     // There is no warning for datapath= on the command line, which is meant as a prefix, nor for a run that writes no
     // data file.
@@ -252,7 +252,7 @@ fn terminal() -> (File, File) {
     let none = std::ptr::null_mut();
     // SAFETY: two live local variables are filled; null pointers request a terminal without a name and with default
     // settings.
-    let made = unsafe {
+    let status = unsafe {
         libc::openpty(
             &mut ours,
             &mut theirs,
@@ -261,7 +261,7 @@ fn terminal() -> (File, File) {
             std::ptr::null_mut(),
         )
     };
-    assert_eq!(made, 0);
+    assert_eq!(status, 0);
     // SAFETY: both were just opened, and nobody else owns them.
     unsafe { (File::from_raw_fd(ours), File::from_raw_fd(theirs)) }
 }
@@ -277,18 +277,18 @@ fn a_terminal_gets_text_only() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(code), "{said}");
+        let mut text = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{text}");
         if form == "native" {
             assert!(
-                said.starts_with("rsf-probe: standard output is a terminal, which shows no binary numbers"),
-                "{said}"
+                text.starts_with("rsf-probe: standard output is a terminal, which shows no binary numbers"),
+                "{text}"
             );
         } else {
             let mut shown = [0; 4096];
             let count = ours.read(&mut shown).unwrap();
-            assert!(count > 0 && said.is_empty());
+            assert!(count > 0 && text.is_empty());
         }
     }
 }

@@ -15,7 +15,7 @@ fn data_file(scratch: &Scratch, name: &str) -> String {
 }
 
 #[test]
-fn the_data_path_is_found_in_order() {
+fn the_data_path_is_searched_in_order() {
     let scratch = Scratch::new();
     let make = "probe mode=make n1=2";
     fs::create_dir(scratch.file("d")).unwrap();

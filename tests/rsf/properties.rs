@@ -29,13 +29,13 @@ fn ask_everything(header: &Header) {
             header.path(key),
             header.raw(key),
         );
-        for wanted in [0, 1, 5] {
+        for expected in [0, 1, 5] {
             for length in [
-                header.ints(key, wanted).map(|v| v.len()),
-                header.floats(key, wanted).map(|v| v.len()),
-                header.flags(key, wanted).map(|v| v.len()),
+                header.ints(key, expected).map(|v| v.len()),
+                header.floats(key, expected).map(|v| v.len()),
+                header.flags(key, expected).map(|v| v.len()),
             ] {
-                assert!(length.is_none_or(|length| length == wanted));
+                assert!(length.is_none_or(|length| length == expected));
             }
         }
     }

@@ -181,20 +181,23 @@ fn reading_by_position_and_skipping_agree_with_the_stream() {
 #[test]
 fn lines_of_text_are_counted_as_elements() {
     let scratch = Scratch::new();
-    let made = |mode: &str, form: &str| {
+    let run_of = |mode: &str, form: &str| {
         scratch.shell(&format!(
             "probe mode={mode} form={form} n1=7 out=here.bin > here.rsf"
         ))
     };
-    succeeded(&made("lines", "ascii"));
+    succeeded(&run_of("lines", "ascii"));
     assert_eq!(scratch.reals("here.rsf"), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     // The program's own lines stay as they are: no line break is added.
     assert_eq!(scratch.text("here.bin"), "0\n1\n2\n3\n4\n5\n6\n");
-    let told = failed(&made("excess", "ascii"));
+    let message = failed(&run_of("excess", "ascii"));
     assert!(
-        told.contains("element 8 is written, but the header says 7"),
-        "{told}"
+        message.contains("element 8 is written, but the header says 7"),
+        "{message}"
     );
-    let told = failed(&made("lines", "native"));
-    assert!(told.contains("text cannot be written as native_float"), "{told}");
+    let message = failed(&run_of("lines", "native"));
+    assert!(
+        message.contains("text cannot be written as native_float"),
+        "{message}"
+    );
 }

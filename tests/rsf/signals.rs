@@ -33,8 +33,8 @@ fn send(child: &Child, signal: i32) {
 /// The signal that ended the child, and its messages.
 fn end(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.signal(), said)
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.signal(), text)
 }
 
 #[test]
@@ -48,11 +48,11 @@ fn a_program_that_watches_ends_in_order() {
             let scratch = Scratch::new();
             let child = running(&scratch, &["mode=watch", "n1=1000", &format!("form={form}")]);
             send(&child, signal);
-            let (by, said) = end(child);
-            assert_eq!(by, Some(signal), "{said}");
+            let (by, text) = end(child);
+            assert_eq!(by, Some(signal), "{text}");
             let records = scratch.open("x.rsf").axis(2).n;
             let sentence = format!("rsf-probe: ended by {name}: {records} records are there\n");
-            assert_eq!(said, sentence);
+            assert_eq!(text, sentence);
             assert!((1..1000).contains(&records));
             let numbers = scratch.reals("x.rsf");
             assert_eq!(numbers.len(), 3 * records);
@@ -66,7 +66,7 @@ fn a_program_that_watches_ends_in_order() {
 }
 
 #[test]
-fn a_shell_is_told_the_usual_code() {
+fn a_shell_gets_the_usual_code() {
     let scratch = Scratch::new();
     // Background jobs of a script ignore SIGINT, so TERM and HUP are sent.
     let one = |mode: &str, signal: &str| {
@@ -86,10 +86,10 @@ fn a_program_that_does_not_watch_ends_at_once_with_a_sentence() {
     let scratch = Scratch::new();
     let child = running(&scratch, &["mode=slow", "n1=1000"]);
     send(&child, libc::SIGTERM);
-    let (by, said) = end(child);
+    let (by, text) = end(child);
     assert_eq!(by, Some(libc::SIGTERM));
     assert_eq!(
-        said,
+        text,
         "rsf-probe: ended by SIGTERM; what it was writing is not complete\n"
     );
     let text = Input::open(&scratch.file("x.rsf")).unwrap_err().to_string();
@@ -106,10 +106,10 @@ fn a_second_signal_ends_a_program_that_watches() {
     let child = begun(child);
     send(&child, libc::SIGINT);
     send(&child, libc::SIGTERM);
-    let (by, said) = end(child);
+    let (by, text) = end(child);
     // The system may merge or reorder signals that are pending together, but one of them has ended the program.
-    assert!(by == Some(libc::SIGTERM) || by == Some(libc::SIGINT), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(by == Some(libc::SIGTERM) || by == Some(libc::SIGINT), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_signal_that_is_ignored_stays_ignored() {
     };
     let child = begun(command.spawn().unwrap());
     send(&child, libc::SIGHUP);
-    let (by, said) = end(child);
-    assert_eq!((by, said.as_str()), (None, ""));
+    let (by, text) = end(child);
+    assert_eq!((by, text.as_str()), (None, ""));
     assert_eq!(scratch.reals("x.rsf").len(), 120);
 }

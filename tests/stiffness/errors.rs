@@ -83,10 +83,14 @@ fn missing_or_contradictory_words() {
         &["1e18 cells"],
     );
     for (key, word) in [("delta", "nan"), ("epsilon", "inf"), ("gamma", "1e99")] {
-        let told = format!(
+        let expected = format!(
             "{key}= got `{word}`, but must be a finite number (up to 3.4e38) or the name of an RSF file ("
         );
-        refused(&format!("vp=2 vs=1 ro=2 n1=3 n2=3 {key}={word}"), None, &[&told]);
+        refused(
+            &format!("vp=2 vs=1 ro=2 n1=3 n2=3 {key}={word}"),
+            None,
+            &[&expected],
+        );
     }
     refused("vp=nowhere.rsf vs=1 ro=2", None, &["nowhere.rsf"]);
     refused(
@@ -188,7 +192,7 @@ fn values_that_are_no_medium() {
 
 #[test]
 fn anisotropy_in_percent_is_warned_of() {
-    for (word, told) in [
+    for (word, warns) in [
         ("epsilon=20", true),
         ("eps2=-15", true),
         ("epsilon=0.3", false),
@@ -197,7 +201,7 @@ fn anisotropy_in_percent_is_warned_of() {
         let outcome = run(&format!("vp=2 vs=1 ro=2 {word} {GRID}"), None);
         assert_eq!(
             outcome.stderr.contains("check that it is not in percent"),
-            told,
+            warns,
             "{word}: {}",
             outcome.stderr
         );
@@ -252,8 +256,8 @@ fn tilts_fit_as_long_as_a_millionth_is_lost() {
     for (size, few, all) in [("", 4, 6), ("n3=2", 9, 21)] {
         let axis = if size.is_empty() { "n3" } else { "n4" };
         for (tilt, count) in [("0.0001", few), ("0.0004", all)] {
-            let made = planes(&format!("{ti} {size} nu={tilt}"));
-            assert_eq!(made.int(axis), count, "{size} nu={tilt}");
+            let header = planes(&format!("{ti} {size} nu={tilt}"));
+            assert_eq!(header.int(axis), count, "{size} nu={tilt}");
         }
         planes(&format!("{ti} {size} nu=0.0001 planes={few}"));
         refused(

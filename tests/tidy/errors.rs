@@ -9,7 +9,7 @@ use super::{files_ending, report};
 const MEASURES: &str = "tests/support/largest.rs";
 
 /// Largest values of floats that a test computes in another way, with their lines.
-fn unchecked(tokens: TokenStream, found: &mut Vec<(usize, &'static str)>) {
+fn unchecked(tokens: TokenStream, lines: &mut Vec<(usize, &'static str)>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let word = |k: usize, text: &str| all.get(k).is_some_and(|token| token.to_string() == text);
     let call = |k: usize| match all.get(k) {
@@ -19,14 +19,14 @@ fn unchecked(tokens: TokenStream, found: &mut Vec<(usize, &'static str)>) {
     for (k, token) in all.iter().enumerate() {
         let line = token.span().start().line;
         if (word(k, "f64") || word(k, "f32")) && word(k + 1, ":") && word(k + 2, ":") && word(k + 3, "max") {
-            found.push((line, "a maximum of floats passes over what is not a number"));
+            lines.push((line, "a maximum of floats passes over what is not a number"));
         }
         if word(k, "fold") && call(k + 1).is_some_and(calls_max) {
-            found.push((line, "a fold by max passes over what is not a number"));
+            lines.push((line, "a fold by max passes over what is not a number"));
         }
         let measure = word(k, "largest") || word(k, "magnitude");
         if measure && call(k + 1).is_some_and(|inside| has_word(inside, "zip")) {
-            found.push((
+            lines.push((
                 line,
                 "zip passes over the end of the longer list: take largest_difference",
             ));
@@ -41,11 +41,11 @@ fn unchecked(tokens: TokenStream, found: &mut Vec<(usize, &'static str)>) {
                 .all(|(i, token)| word(k + 1 + i, &token.to_string()));
             let after = k + 1 + left.len();
             if !left.is_empty() && same && word(after, ".") && word(after + 1, "max") {
-                found.push((line, "a running maximum passes over what is not a number"));
+                lines.push((line, "a running maximum passes over what is not a number"));
             }
         }
         if let TokenTree::Group(group) = token {
-            unchecked(group.stream(), found);
+            unchecked(group.stream(), lines);
         }
     }
 }
@@ -78,9 +78,9 @@ fn calls_max(tokens: TokenStream) -> bool {
 }
 
 fn of(text: &str) -> Vec<(usize, &'static str)> {
-    let mut found = Vec::new();
-    unchecked(TokenStream::from_str(text).expect("Rust"), &mut found);
-    found
+    let mut lines = Vec::new();
+    unchecked(TokenStream::from_str(text).expect("Rust"), &mut lines);
+    lines
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn errors_are_measured_by_functions_that_see_what_is_not_a_number() {
     for (name, text) in files_ending(".rs") {
         let test = name.starts_with("tests/") || name.ends_with("tests.rs");
         if test && name != MEASURES {
-            let found = of(&text).into_iter();
-            offenders.extend(found.map(|(line, why)| format!("{name}:{line}: {why}")));
+            let lines = of(&text).into_iter();
+            offenders.extend(lines.map(|(line, why)| format!("{name}:{line}: {why}")));
         }
     }
     report(
@@ -102,7 +102,7 @@ fn errors_are_measured_by_functions_that_see_what_is_not_a_number() {
 }
 
 #[test]
-fn maxima_that_pass_over_numbers_are_found() {
+fn maxima_that_pass_over_numbers_are_detected() {
     for text in [
         "a.fold(0.0, f64::max)",
         "a.fold(0.0_f32, |m, x| m.max(x.abs()))",

@@ -38,7 +38,7 @@ fn functions_of_kernel_texts_stay_short() {
 
 /// Parameters of the command line, for example `ngpu=`, in the strings of a file; comments and items for tests are left
 /// out.
-fn parameters_in(tokens: TokenStream, names: &BTreeSet<&str>, found: &mut Vec<String>) {
+fn parameters_in(tokens: TokenStream, names: &BTreeSet<&str>, texts: &mut Vec<String>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut k = 0;
     while k < all.len() {
@@ -50,7 +50,7 @@ fn parameters_in(tokens: TokenStream, names: &BTreeSet<&str>, found: &mut Vec<St
                         k += 1;
                     }
                 } else if !inside.starts_with("doc =") {
-                    parameters_in(group.stream(), names, found);
+                    parameters_in(group.stream(), names, texts);
                 }
             }
             TokenTree::Literal(literal) => {
@@ -58,7 +58,7 @@ fn parameters_in(tokens: TokenStream, names: &BTreeSet<&str>, found: &mut Vec<St
                 for (at, _) in text.match_indices('=').filter(|_| text.starts_with('"')) {
                     let word = text[..at].rsplit(|c: char| !c.is_alphanumeric()).next();
                     if word.is_some_and(|word| names.contains(word)) {
-                        found.push(text.clone());
+                        texts.push(text.clone());
                     }
                 }
             }
@@ -83,9 +83,9 @@ fn messages_of_kernels_name_no_parameter() {
     for (name, text) in files_ending(".rs") {
         if name.starts_with("kernels/src/") && !name.ends_with("tests.rs") {
             let tokens = text.parse().unwrap_or_else(|e| panic!("{name}: {e}"));
-            let mut found = Vec::new();
-            parameters_in(tokens, &names, &mut found);
-            offenders.extend(found.into_iter().map(|text| format!("{name}: {text}")));
+            let mut texts = Vec::new();
+            parameters_in(tokens, &names, &mut texts);
+            offenders.extend(texts.into_iter().map(|text| format!("{name}: {text}")));
         }
     }
     report(

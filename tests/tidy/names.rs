@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use proc_macro2::{TokenStream, TokenTree};
+
 use super::{PAGES, files, files_ending, read, report};
 
 /// Extensions of the files whose names are checked.
@@ -11,14 +13,14 @@ const ANY: [&str; 3] = ["NAME.rs", "mine.rs", "README.md"];
 
 /// Lines to check: comments of code, whole pages.
 fn speaking() -> Vec<(String, usize, String)> {
-    let mut found = Vec::new();
+    let mut lines_of_text = Vec::new();
     for end in [".rs", ".cu", ".cuh"] {
         for (name, text) in files_ending(end) {
             let comments = text
                 .lines()
                 .enumerate()
                 .filter(|(_, line)| line.trim_start().starts_with("//"));
-            found.extend(comments.map(|(k, line)| (name.clone(), k + 1, line.to_string())));
+            lines_of_text.extend(comments.map(|(k, line)| (name.clone(), k + 1, line.to_string())));
         }
     }
     // The change log may name things that no longer exist.
@@ -28,14 +30,14 @@ fn speaking() -> Vec<(String, usize, String)> {
         .filter(|name| name.starts_with("book/developer/") && name.ends_with(".md"));
     for name in pages.map(ToString::to_string).chain(developer) {
         let lines = read(&name);
-        found.extend(
+        lines_of_text.extend(
             lines
                 .lines()
                 .enumerate()
                 .map(|(k, line)| (name.clone(), k + 1, line.to_string())),
         );
     }
-    found
+    lines_of_text
 }
 
 /// Words of a line that may be file names: letters, digits and `_-./`.
@@ -68,21 +70,21 @@ fn files_that_are_named_exist() {
 
 /// Every identifier of the project's Rust and kernel texts.
 fn identifiers() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for end in [".rs", ".cu", ".cuh"] {
         for (_, text) in files_ending(end) {
             let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
             for line in code {
                 let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-                found.extend(words.filter(|w| !w.is_empty()).map(String::from));
+                names.extend(words.filter(|w| !w.is_empty()).map(String::from));
             }
         }
     }
     for name in files() {
         let words = name.split(['/', '.']);
-        found.extend(words.map(String::from));
+        names.extend(words.map(String::from));
     }
-    found
+    names
 }
 
 #[test]
@@ -128,4 +130,112 @@ fn terms_are_those_of_the_field() {
         }
     }
     report("the field has terms for these:", &offenders);
+}
+
+/// Words that are no parts of identifiers, and what to use instead.
+const VAGUE: [(&str, &str); 15] = [
+    ("asked", "requested, given, or the value itself"),
+    ("film", "snapshot"),
+    ("films", "snapshots, snapshot points"),
+    ("foretold", "predicted"),
+    ("found", "what it holds: names, offenders, results, sums"),
+    ("heard", "the contribution of the data"),
+    ("made", "what it holds: files, executables, headers"),
+    ("reel", "snapshots"),
+    ("said", "message, text"),
+    ("says", "message"),
+    ("shelf", "recorded fields"),
+    ("shine", "illumination"),
+    ("tell", "warn, report, print, put"),
+    ("told", "message, warning, text, expected"),
+    ("wanted", "expected, requested, needed"),
+];
+
+/// Folders whose identifiers are checked.
+const CHECKED: [&str; 23] = [
+    "programs/basics/",
+    "programs/src/bin/",
+    "programs/src/earth/",
+    "programs/src/hexmesh/",
+    "programs/src/layers/",
+    "programs/src/meshing/",
+    "programs/src/modelling/checkpoint/",
+    "programs/src/modelling/linearised/",
+    "programs/src/modelling/machine/",
+    "programs/src/modelling/shots/",
+    "programs/src/modelling/survey/",
+    "programs/src/stiffness/",
+    "rsf-io/src/",
+    "tests/basics/",
+    "tests/earth/",
+    "tests/elements/",
+    "tests/hexmesh/",
+    "tests/madagascar/",
+    "tests/pictures/",
+    "tests/programs/",
+    "tests/rsf/",
+    "tests/stiffness/",
+    "tests/tidy",
+];
+
+/// Identifiers of Rust, with their lines.
+fn identifiers_of(tokens: TokenStream) -> Vec<(usize, String)> {
+    let of = |token| match token {
+        TokenTree::Group(group) => identifiers_of(group.stream()),
+        TokenTree::Ident(ident) => vec![(ident.span().start().line, ident.to_string())],
+        TokenTree::Punct(_) | TokenTree::Literal(_) => Vec::new(),
+    };
+    tokens.into_iter().flat_map(of).collect()
+}
+
+/// Identifiers of CUDA, with their lines.
+fn identifiers_of_cuda(text: &str) -> Vec<(usize, String)> {
+    let code = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let of = |(k, line): (usize, &str)| -> Vec<(usize, String)> {
+        let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.map(|word| (k + 1, word.to_string())).collect()
+    };
+    code.enumerate().flat_map(of).collect()
+}
+
+/// The words of an identifier in small letters: it is split at underscores and before capitals.
+fn words_of(identifier: &str) -> Vec<String> {
+    let mut spaced = String::new();
+    let mut last = '_';
+    for letter in identifier.chars() {
+        if letter.is_uppercase() && last.is_lowercase() {
+            spaced.push('_');
+        }
+        spaced.extend(letter.to_lowercase());
+        last = letter;
+    }
+    spaced.split('_').map(String::from).collect()
+}
+
+#[test]
+fn identifiers_are_not_vague() {
+    // The standard library has this name.
+    let foreign = ["NotFound"];
+    let mut offenders = Vec::new();
+    for end in [".rs", ".cu", ".cuh"] {
+        for (name, text) in files_ending(end) {
+            if !CHECKED.iter().any(|folder| name.starts_with(folder)) {
+                continue;
+            }
+            let identifiers = match end {
+                ".rs" => identifiers_of(text.parse().expect("Rust")),
+                _ => identifiers_of_cuda(&text),
+            };
+            for (line, identifier) in identifiers {
+                let words = words_of(&identifier);
+                let vague = VAGUE.iter().find(|(word, _)| words.iter().any(|own| own == word));
+                if let Some((word, term)) = vague.filter(|_| !foreign.contains(&&identifier[..])) {
+                    offenders.push(format!("{name}:{line}: {identifier}: {word} may be {term}"));
+                }
+            }
+        }
+    }
+    report("these identifiers do not say what they are:", &offenders);
 }

@@ -68,9 +68,9 @@ impl Sources {
             let tokens = text
                 .parse()
                 .unwrap_or_else(|e| panic!("{}{}: {e}", self.folder, path.join("/")));
-            let mut found = Vec::new();
-            imports(tokens, path, &mut found);
-            let known = found.iter().filter_map(|path| self.room(path));
+            let mut paths = Vec::new();
+            imports(tokens, path, &mut paths);
+            let known = paths.iter().filter_map(|path| self.room(path));
             let others = known.filter(|other| *other != own && rooms.contains(other));
             arrows.entry(own.clone()).or_default().extend(others);
         }
@@ -91,7 +91,7 @@ fn modules(name: &str) -> Vec<String> {
 
 /// The paths after every `crate::` and `super::` of a text, relative to the crate, including nested braces of `use`;
 /// items for tests are left out.
-fn imports(tokens: TokenStream, own: &[String], found: &mut Vec<Vec<String>>) {
+fn imports(tokens: TokenStream, own: &[String], paths: &mut Vec<Vec<String>>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut k = 0;
     while k < all.len() {
@@ -102,7 +102,7 @@ fn imports(tokens: TokenStream, own: &[String], found: &mut Vec<Vec<String>>) {
                     k += 1;
                 }
             }
-            TokenTree::Group(group) => imports(group.stream(), own, found),
+            TokenTree::Group(group) => imports(group.stream(), own, paths),
             TokenTree::Ident(ident) if ident == "crate" || ident == "super" => {
                 let rest: TokenStream = all[k + 1..].iter().take(12).cloned().collect();
                 let text = rest.to_string().replace(' ', "");
@@ -125,8 +125,8 @@ fn imports(tokens: TokenStream, own: &[String], found: &mut Vec<Vec<String>>) {
                     from.iter().cloned().chain(names).collect::<Vec<_>>()
                 };
                 match path.strip_prefix('{') {
-                    Some(inside) => found.extend(inside.trim_end_matches('}').split(',').map(joined)),
-                    None => found.push(joined(path)),
+                    Some(inside) => paths.extend(inside.trim_end_matches('}').split(',').map(joined)),
+                    None => paths.push(joined(path)),
                 }
             }
             _ => {}
@@ -248,7 +248,7 @@ fn no_rooms_import_each_other_in_a_circle() {
 
 /// A cycle of three is found, and rooms that lead to it or depend on it are not part of it.
 #[test]
-fn circles_are_found() {
+fn circles_are_detected() {
     let arrows = |list: &[(&str, &[&str])]| -> Arrows {
         let set = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         list.iter()
@@ -265,11 +265,11 @@ fn circles_are_found() {
         ("e", &[]),
     ]);
     assert_eq!(circles(&round), ["b", "c", "d"].map(String::from).into());
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let text = "use super::super::grid::{self, points}; fn f() { super::one(); crate::medium::two() }";
     let own = ["methods", "displacement", "rows"].map(String::from);
-    imports(text.parse().unwrap(), &own, &mut found);
-    let found: Vec<String> = found.iter().map(|path| path.join("::")).collect();
-    assert_eq!(found[0], "methods::grid");
-    assert!(found[1].starts_with("methods::displacement::one") && found[2].starts_with("medium::two"));
+    imports(text.parse().unwrap(), &own, &mut paths);
+    let paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
+    assert_eq!(paths[0], "methods::grid");
+    assert!(paths[1].starts_with("methods::displacement::one") && paths[2].starts_with("medium::two"));
 }

@@ -101,8 +101,8 @@ class Header:
     def integer(self, key, default=None):
         """The integer with which the value begins, or 0 if there is none."""
         value = self.keys.get(key)
-        found = re.match(r"\s*[+-]?\d+", value or "")
-        return default if value is None else int(found.group()) if found else 0
+        digits = re.match(r"\s*[+-]?\d+", value or "")
+        return default if value is None else int(digits.group()) if digits else 0
 
     def flag(self, key, default=None):
         """True if the value begins with y, Y or 1."""
@@ -114,11 +114,11 @@ class Header:
         text = self.text(key)
         if text is None:
             return default
-        found = []
+        numbers = []
         for item in filter(None, text.split(",")):
             count = re.match(r"(\d+)[*x]", item)
-            found += [real(item[count.end() :] if count else item)] * (int(count.group(1)) if count else 1)
-        return found
+            numbers += [real(item[count.end() :] if count else item)] * (int(count.group(1)) if count else 1)
+        return numbers
 
     def axis(self, number):
         """Axis `number`, counted from 1. If the header does not have it, this is an axis of one sample at 0."""
@@ -144,10 +144,10 @@ class Header:
 
 def real(text):
     """The number at the beginning of a string, as C's strtod reads it."""
-    found = REAL.match(text)
-    if not found:
+    match = REAL.match(text)
+    if not match:
         return 0.0
-    return float(int(found.group(1), 16)) if "x" in found.group(1).lower() else float(found.group(1))
+    return float(int(match.group(1), 16)) if "x" in match.group(1).lower() else float(match.group(1))
 
 
 class Dataset:
@@ -203,11 +203,11 @@ class Dataset:
         if self.header.history:
             attrs["history"] = self.header.history.decode("utf-8", "replace")
         array = self.array.reshape([axis.n for axis in reversed(axes)])
-        found = xarray.DataArray(array, coords, names[::-1], attrs=attrs)
+        result = xarray.DataArray(array, coords, names[::-1], attrs=attrs)
         # The names of receivers are used if no program has changed their number.
         stations = (self.header.text("stations") or "").split(",")
         whole = "r" in names and len(stations) == self.axes[names.index("r")].n and stations != [""]
-        return found.assign_coords(station=("r", stations)) if whole else found
+        return result.assign_coords(station=("r", stations)) if whole else result
 
 
 def _seconds(values, origin):
@@ -221,13 +221,13 @@ def _seconds(values, origin):
     return (values - zero) / np.timedelta64(1, "s"), None if values.dtype.kind == "m" else np.datetime_as_string(zero, "us") + "Z"
 
 
-def from_xarray(found):
+def from_xarray(array):
     """Converts a DataArray to a dataset. Durations are converted to s, and dates to s after attrs["origin_time"] or, without it, after the first sample, whose date
     becomes origin_time. Raises RsfError if coordinates are neither regular nor names."""
-    axes, origin = [], found.attrs.get("origin_time")
-    for name in reversed(found.dims):
-        n = found.sizes[name]
-        values = found[name].values if name in found.coords else np.arange(float(n))
+    axes, origin = [], array.attrs.get("origin_time")
+    for name in reversed(array.dims):
+        n = array.sizes[name]
+        values = array[name].values if name in array.coords else np.arange(float(n))
         in_time = n > 0 and values.dtype.kind in "mM"
         if in_time:
             values, date = _seconds(values, origin)
@@ -242,19 +242,19 @@ def from_xarray(found):
             cure = f"{count}; a coordinate station keeps their names" if name == "r" else f"interpolate first, as by interp() of xarray, or {count} if they only count"
             raise RsfError(f"the coordinates of {name} are not regular, as those of an RSF axis are: {cure}")
         label = "" if re.fullmatch(r"axis\d", str(name)) else str(name)
-        unit = "s" if in_time else found[name].attrs.get("units", "") if name in found.coords else ""
+        unit = "s" if in_time else array[name].attrs.get("units", "") if name in array.coords else ""
         axes.append(Axis(n, float(x[0]) if n else 0.0, float(d), label, unit))
-    header = Header(str(found.attrs.get("history", "")).encode())
-    told = {"label": found.attrs.get("long_name"), "unit": found.attrs.get("units"), "title": found.attrs.get("title")}
-    told["origin_time"] = origin
-    if told["origin_time"] and "time_shift" in header.keys:
+    header = Header(str(array.attrs.get("history", "")).encode())
+    keys = {"label": array.attrs.get("long_name"), "unit": array.attrs.get("units"), "title": array.attrs.get("title")}
+    keys["origin_time"] = origin
+    if keys["origin_time"] and "time_shift" in header.keys:
         # The origin_time of the array is its time 0, so no shift remains.
-        told["time_shift"] = "0"
-    if "station" in found.coords:
-        told["stations"] = ",".join(map(str, np.atleast_1d(found["station"].values)))
-    if text := "".join(f"\t{key}={_word(value)}\n" for key, value in told.items() if value):
+        keys["time_shift"] = "0"
+    if "station" in array.coords:
+        keys["stations"] = ",".join(map(str, np.atleast_1d(array["station"].values)))
+    if text := "".join(f"\t{key}={_word(value)}\n" for key, value in keys.items() if value):
         header.add(("" if header.history[-1:] in (b"", b"\n") else "\n").encode() + text.encode(), 1)
-    return Dataset(found.values, axes, header)
+    return Dataset(array.values, axes, header)
 
 
 def read(source, mmap=False):
@@ -344,10 +344,10 @@ def _header(stream):
     header, number = Header(), 0
     while True:
         line = b""
-        for wanted in TERMINATOR:
+        for expected in TERMINATOR:
             byte = stream.read(1)
             line += byte
-            if byte != bytes([wanted]):
+            if byte != bytes([expected]):
                 break
         else:
             return header, True
@@ -373,9 +373,9 @@ def _numbers(stream, form, kind, count, mmap):
     return np.frombuffer(bytes_, dtype).astype(dtype.newbyteorder("="))
 
 
-def _enough(found, count):
-    if found < count:
-        raise RsfError(f"the data end before element {found + 1} of {count}")
+def _enough(present, count):
+    if present < count:
+        raise RsfError(f"the data end before element {present + 1} of {count}")
 
 
 def _from_text(words, kind, count):
@@ -430,10 +430,10 @@ def _kind(array):
         return "uchar"
     if array.dtype == np.int16:
         return "short"
-    found = {"f": "float", "c": "complex", "i": "int", "u": "int"}.get(array.dtype.kind)
-    if found is None:
+    kind = {"f": "float", "c": "complex", "i": "int", "u": "int"}.get(array.dtype.kind)
+    if kind is None:
         raise RsfError(f"an array of {array.dtype} has no type among {', '.join(TYPES)}")
-    return found
+    return kind
 
 
 def _bytes(array, form, kind):
@@ -455,19 +455,19 @@ def _text(dataset, form, kind, place, keys):
     lines = [dataset.header.history, b"" if dataset.header.history.endswith(b"\n") or not dataset.header.history else b"\n"]
     program = os.path.basename(sys.argv[0] or "python").replace("=", "_").replace('"', "_")
     lines.append(f"rsfdata\t{program}\n".encode())
-    told = {}
+    entries = {}
     for i in range(1, MOST_AXES + 1):
         if i <= len(dataset.axes):
             axis = dataset.axes[i - 1]
-            told.update({f"n{i}": axis.n, f"o{i}": float(axis.o), f"d{i}": float(axis.d), f"label{i}": axis.label, f"unit{i}": axis.unit})
+            entries.update({f"n{i}": axis.n, f"o{i}": float(axis.o), f"d{i}": float(axis.d), f"label{i}": axis.label, f"unit{i}": axis.unit})
         elif f"n{i}" in dataset.header.keys:
             # Labels and units of axes that no longer exist are cleared.
-            told.update({f"n{i}": 1, f"o{i}": 0.0, f"d{i}": 1.0})
-            told.update({key: "" for key in (f"label{i}", f"unit{i}") if key in dataset.header.keys})
+            entries.update({f"n{i}": 1, f"o{i}": 0.0, f"d{i}": 1.0})
+            entries.update({key: "" for key in (f"label{i}", f"unit{i}") if key in dataset.header.keys})
     size = 0 if form == "ascii" else np.dtype(TYPES[kind]).itemsize
-    told.update(keys, data_format=f"{form}_{kind}", esize=size)
-    told["in"] = place
-    for key, value in told.items():
+    entries.update(keys, data_format=f"{form}_{kind}", esize=size)
+    entries["in"] = place
+    for key, value in entries.items():
         lines.append(f"\t{key}={_word(value)}\n".encode())
     return b"".join(lines) + b"\n"
 

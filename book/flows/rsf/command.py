@@ -12,7 +12,7 @@ def stages(flow):
 
     Text in quotes, in ${...} and in (...) is never cut.
     """
-    found, text, open_marks, i = [], "", [], 0
+    parts, text, open_marks, i = [], "", [], 0
     while i < len(flow):
         char = flow[i]
         inside = open_marks[-1] if open_marks else ""
@@ -33,15 +33,15 @@ def stages(flow):
             cut = next((mark for mark in SEPARATORS if flow.startswith(mark, i)), "")
             # >| is a redirection
             if cut and not (cut == "|" and text.endswith(">")):
-                found.append((text.strip(), cut))
+                parts.append((text.strip(), cut))
                 text, i = "", i + len(cut)
                 continue
         text += char
         i += 1
     if open_marks:
         raise ValueError(f"`{open_marks[-1]}` is missing in the flow `{' '.join(flow.split())}`")
-    found.append((text.strip(), ""))
-    return found
+    parts.append((text.strip(), ""))
+    return parts
 
 
 class Command:

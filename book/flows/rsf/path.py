@@ -10,12 +10,12 @@ def _of_file(name):
             lines = text.read().splitlines()
     except OSError:
         return None
-    found = None
+    path = None
     for line in lines:
         match = re.match(r"(?:(\S+)\s+)?datapath=(\S+)", line)
         if match and match.group(1) in (None, os.uname().nodename):
-            found = match.group(2)
-    return found
+            path = match.group(2)
+    return path
 
 
 def datapath():

@@ -58,7 +58,7 @@ def stop(message):
     sys.exit(1)
 
 
-def wanted(word):
+def is_given(word):
     """Whether `WORD=y` is given on the command line of SCons."""
     return ARGUMENTS.get(word, "n")[:1] not in ("", "n", "N", "0")
 
@@ -128,7 +128,7 @@ class Project(Environment):
         # The modules that chapters of the book import are found wherever a chapter was copied, after the user's own.
         pages = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pages")
         self["ENV"]["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), pages]))
-        if wanted("CHECKPAR"):
+        if is_given("CHECKPAR"):
             self["ENV"]["RSF_STRICT"] = "1"
         self.SConsignFile(self.path + ".sconsign")
         self.notes = rsf.run.Notes(self.path)
@@ -172,14 +172,14 @@ class Project(Environment):
             after = f" --out={self.path}{first}@" + after
         line = _line()
         try:
-            made = self.Command(
+            nodes = self.Command(
                 targets,
                 sources,
                 Action(_run, rsf.run.show, varlist=["FLOW_SHOWN"]),
                 FLOW_SHOWN=command.line(before, after),
                 FLOW_RUN=command.line(before, after, watched=True),
                 FLOW_NOTES=self.notes,
-                FLOW_TIMED=wanted("TIMER"),
+                FLOW_TIMED=is_given("TIMER"),
             )
         except SCons.Errors.UserError:
             twice = [name for name in map(str, targets) if name in self.lines]
@@ -188,16 +188,16 @@ class Project(Environment):
             stop(f"{twice[0]} is made in two ways, in {self.lines[twice[0]]} and in {line}: give one of them another name.")
         for name in map(str, targets):
             self.lines.setdefault(name, line)
-        self.Depends(made, [self.File(name) for name in command.programs])
+        self.Depends(nodes, [self.File(name) for name in command.programs])
         headers = [str(name) for name in targets if str(name).endswith(sfsuffix)]
-        self.Clean(made, [name for header in headers for name in rsf.run.numbers_of(header, self.path)])
-        self.Default(made)
-        return made
+        self.Clean(nodes, [name for header in headers for name in rsf.run.numbers_of(header, self.path)])
+        self.Default(nodes)
+        return nodes
 
-    def _asked(self):
+    def _check_names(self):
         """Refuses a name on the command line that lacks only its suffix."""
         for name in COMMAND_LINE_TARGETS:
-            near = [made for made in self.lines if os.path.splitext(os.path.basename(made))[0] == name]
+            near = [name_of_file for name_of_file in self.lines if os.path.splitext(os.path.basename(name_of_file))[0] == name]
             node = SCons.Node.Alias.default_ans.lookup(name) or self.fs.Entry(name)
             if near and name not in self.lines and not os.path.exists(name) and not (node.has_builder() or node.children()):
                 stop(f"{name}: no flow makes a file of this name; is {' or '.join(near)} meant?")
@@ -260,7 +260,7 @@ class Project(Environment):
         slip = rsf.words.refusal(ARGUMENTS, GetOption("file") or [])
         if slip:
             stop(slip)
-        self._asked()
+        self._check_names()
         for whole, part in self.parts:
             picture = self._picture(part)
             drawn = [os.path.splitext(os.path.basename(name))[0] for name in self.results]

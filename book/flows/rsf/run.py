@@ -33,11 +33,11 @@ def header_key(path, key):
             text = header.read(HEADER_LIMIT).split(b"\x0c\x0c\x04")[0].decode("utf-8", "replace")
     except OSError:
         return None
-    found = None
+    value = None
     for word in text.split():
         if word.startswith(key + "="):
-            found = word[len(key) + 1:].strip('"')
-    return found
+            value = word[len(key) + 1:].strip('"')
+    return value
 
 
 def numbers_of(target, path):
@@ -47,11 +47,11 @@ def numbers_of(target, path):
     """
     name = os.path.basename(target)
     usual = {path + name + "@", path + target + "@"}
-    told = header_key(target, "in")
-    if told and os.path.basename(told).endswith("@"):
-        stem = os.path.basename(told)[:-1]
+    data = header_key(target, "in")
+    if data and os.path.basename(data).endswith("@"):
+        stem = os.path.basename(data)[:-1]
         if stem == name or stem.startswith(name + "."):
-            usual.add(told)
+            usual.add(data)
     return sorted(usual)
 
 
@@ -98,12 +98,12 @@ class Notes:
             note = os.path.join(self.folder, name)
             try:
                 with open(note, encoding="utf-8") as text:
-                    told = json.load(text)
+                    run = json.load(text)
             except (OSError, ValueError):
                 continue
             # Another process may have the same number by now, so the start time is compared as well.
-            if born(told["pid"]) != told["born"]:
-                remove(own_files(told["targets"], self.path))
+            if born(run["pid"]) != run["born"]:
+                remove(own_files(run["targets"], self.path))
                 remove([note])
 
     def begin(self, targets):
@@ -143,7 +143,7 @@ def own_files(targets, path):
     return targets + numbers
 
 
-def told(env, variable, target, source):
+def text_of(env, variable, target, source):
     """The text of a construction variable for the shell, with sources and targets inserted."""
     lines = env.subst_list("$" + variable, SUBST_CMD, target, source)
     return " ".join(" ".join(escape_list(line, shlex.quote)) for line in lines)
@@ -151,7 +151,7 @@ def told(env, variable, target, source):
 
 def show(target, source, env):
     """What SCons prints."""
-    return told(env, "FLOW_SHOWN", target, source)
+    return text_of(env, "FLOW_SHOWN", target, source)
 
 
 def nearest(text, path):
@@ -195,7 +195,7 @@ def run(target, source, env):
             os.makedirs(os.path.dirname(notes.path + name) or ".", exist_ok=True)
     note = notes.begin(targets)
     began = time.time()
-    statuses = shell(told(env, "FLOW_RUN", target, source), env)
+    statuses = shell(text_of(env, "FLOW_RUN", target, source), env)
     if any(statuses):
         say(f"{targets[0]}: {failure(statuses, show(target, source, env), env['ENV'].get('PATH'))}")
         remove(own_files(targets, notes.path))

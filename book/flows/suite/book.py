@@ -44,11 +44,11 @@ def make(top, env, programs, what=(False, (), True), jobs=1, version=""):
     root = os.path.join(top, "build", "rsf")
     words = [f"-j{jobs}"] + (["full=y"] if full else [])
     failed, entries = [], []
-    found = chapters.find(os.path.join(top, "book"))
-    if unknown := set(only) - {chapter.name for chapter in found}:
-        sys.stderr.write(f"sifaka: no chapter is called {', '.join(sorted(unknown))}; there are {', '.join(c.name for c in found)}.\n")
+    chapters_of_book = chapters.find(os.path.join(top, "book"))
+    if unknown := set(only) - {chapter.name for chapter in chapters_of_book}:
+        sys.stderr.write(f"sifaka: no chapter is called {', '.join(sorted(unknown))}; there are {', '.join(c.name for c in chapters_of_book)}.\n")
         return 1
-    for chapter in found:
+    for chapter in chapters_of_book:
         folder = os.path.join(out, chapter.name)
         if (not only or chapter.name in only) and run(chapter, folder, words, env, programs):
             failed.append(chapter.name)

@@ -35,13 +35,13 @@ class Chapter:
 
     def files(self):
         """The chapter's own files, relative to its folder."""
-        found = []
+        paths = []
         for folder, folders, names in os.walk(self.source):
             folders[:] = [name for name in folders if name != "Fig" and not name.startswith((".", "__"))]
             for name in names:
                 if not name.endswith(LEFT_BEHIND):
-                    found.append(os.path.relpath(os.path.join(folder, name), self.source))
-        return sorted(found)
+                    paths.append(os.path.relpath(os.path.join(folder, name), self.source))
+        return sorted(paths)
 
 
 def find(book):
@@ -59,8 +59,8 @@ def find(book):
 def mirror(chapter, folder):
     """Creates links to the chapter's files in `folder`, so that runs create no files among the sources."""
     os.makedirs(folder, exist_ok=True)
-    wanted = chapter.files()
-    for name in wanted:
+    names = chapter.files()
+    for name in names:
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         target = os.path.relpath(os.path.join(chapter.source, name), os.path.dirname(path))
@@ -86,8 +86,8 @@ def fingerprint(chapter, programs, words):
         with open(path, "rb") as content:
             mark.update(path.encode() + content.read())
     for path in programs:
-        found = os.stat(path)
-        mark.update(f"{path} {found.st_size} {found.st_mtime_ns}".encode())
+        status = os.stat(path)
+        mark.update(f"{path} {status.st_size} {status.st_mtime_ns}".encode())
     return mark.hexdigest()
 
 

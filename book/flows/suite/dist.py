@@ -63,7 +63,7 @@ def described(top, wheel_name, glibc):
         "chapters": "\n".join(f"- `{chapter.name}`: {chapter.title()}" for chapter in users),
     }
     with open(README, encoding="utf-8") as text:
-        return re.sub(r"\{(\w+)\}", lambda found: words[found.group(1)], text.read())
+        return re.sub(r"\{(\w+)\}", lambda match: words[match.group(1)], text.read())
 
 
 def needed(programs):
@@ -71,8 +71,8 @@ def needed(programs):
     newest = (2, 0)
     for program in programs:
         with open(program, "rb") as binary:
-            found = re.findall(rb"\0GLIBC_(\d+)\.(\d+)(?:\.\d+)?(?=\0)", binary.read())
-        newest = max([newest] + [(int(major), int(minor)) for major, minor in found])
+            versions = re.findall(rb"\0GLIBC_(\d+)\.(\d+)(?:\.\d+)?(?=\0)", binary.read())
+        newest = max([newest] + [(int(major), int(minor)) for major, minor in versions])
     return newest
 
 
@@ -90,11 +90,11 @@ def linker(folder, zigbuild, zig):
 def book_files(top):
     """The chapters' own files, and the pages next to them, relative to `top`."""
     book = os.path.join(top, "book")
-    found = [os.path.join("book", "README.md")]
+    names = [os.path.join("book", "README.md")]
     for chapter in chapters.find(book):
-        found += [os.path.relpath(os.path.join(chapter.source, name), top) for name in chapter.files()]
+        names += [os.path.relpath(os.path.join(chapter.source, name), top) for name in chapter.files()]
     # The files of a folder that contains chapters include those of the chapters.
-    return sorted(set(found))
+    return sorted(set(names))
 
 
 class Tree:

@@ -35,10 +35,10 @@ def inline(text):
 
 def row(text):
     tokens = TOKEN.findall(text.replace("\\ ", "\\; "))
-    made = _row(tokens, text)
+    element = _row(tokens, text)
     if tokens:
         raise Formula(f"there is a closing bracket }} too many in the formula {text}")
-    return made
+    return element
 
 
 def _row(tokens, text):
@@ -61,11 +61,11 @@ def _row(tokens, text):
 def _group(tokens, text):
     if not tokens or tokens.pop(0) != "{":
         raise Formula(f"an opening bracket {{ is missing in the formula {text}")
-    made = _row(tokens, text)
+    element = _row(tokens, text)
     if not tokens:
         raise Formula(f"a closing bracket }} is missing in the formula {text}")
     tokens.pop(0)
-    return made
+    return element
 
 
 def _atom(tokens, text):

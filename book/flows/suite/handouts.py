@@ -47,8 +47,8 @@ ANSWERS = r"^## Answers\n.*?(?=^## |\Z)"
 
 def without_answers(text):
     """A page without its section of answers, and that section, which is empty if there is none."""
-    found = re.search(ANSWERS, text, re.MULTILINE | re.DOTALL)
-    return (text, "") if found is None else (text[: found.start()].rstrip() + "\n" + text[found.end() :], found.group())
+    match = re.search(ANSWERS, text, re.MULTILINE | re.DOTALL)
+    return (text, "") if match is None else (text[: match.start()].rstrip() + "\n" + text[match.end() :], match.group())
 
 
 def notebook(chapter, answers=True):
@@ -59,11 +59,11 @@ def notebook(chapter, answers=True):
     text = chapter.text() if answers else without_answers(chapter.text())[0]
     before, cells = [], [_code(START + (FLOW if chapter.runs() else ""))]
     for section in re.split(f"({ANSWERS})", text, flags=re.MULTILINE | re.DOTALL):
-        made = _cells(chapter, section, before)
+        own = _cells(chapter, section, before)
         if section.startswith("## Answers\n"):
-            for cell in made:
+            for cell in own:
                 cell["metadata"]["tags"] = ["answers"]
-        cells += made
+        cells += own
     # The title comes before the cell that runs the flow.
     cells[0], cells[1] = cells[1], cells[0]
     for number, cell in enumerate(cells):
@@ -130,7 +130,7 @@ def _code(source):
 
 def make(top, folder, answers=True):
     """Writes a folder for every chapter for users, with its files and its notebook; with answers=n the answers go to a separate folder. Returns the notebooks."""
-    made = []
+    notebooks = []
     for chapter in chapters.find(os.path.join(top, "book")):
         part, name = chapter.name.split(os.sep)[0], os.path.basename(chapter.name)
         if part != "user" or not chapter.text():
@@ -143,9 +143,9 @@ def make(top, folder, answers=True):
             _write(os.path.join(folder, name, "README.md"), page)
         if apart and not answers:
             _write(os.path.join(folder, "answers", f"{name}.md"), f"# {chapter.title()}\n\n{apart}")
-        made.append(os.path.join(folder, name, f"{name}.ipynb"))
-        _write(made[-1], json.dumps(notebook(chapter, answers), indent=1, ensure_ascii=False) + "\n")
-    return made
+        notebooks.append(os.path.join(folder, name, f"{name}.ipynb"))
+        _write(notebooks[-1], json.dumps(notebook(chapter, answers), indent=1, ensure_ascii=False) + "\n")
+    return notebooks
 
 
 def _copy(chapter, folder):

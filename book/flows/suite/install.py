@@ -89,12 +89,12 @@ def place(arguments, environment):
 def madagascar(prefix, environment):
     """The list of modules, rsf/prog.py, of the Madagascar in `prefix`; None if there is none."""
     patterns = [("lib*", "python*", "*-packages"), ("lib*", "python*"), ("lib*",), ("python",)]
-    found = [path for parts in patterns for path in glob.glob(os.path.join(glob.escape(prefix), *parts, "rsf", "prog.py"))]
+    modules = [path for parts in patterns for path in glob.glob(os.path.join(glob.escape(prefix), *parts, "rsf", "prog.py"))]
     for folder in environment.get("PYTHONPATH", "").split(os.pathsep):
         path = os.path.join(folder, "rsf", "prog.py")
         if folder and os.path.exists(path):
-            found.append(os.path.abspath(path))
-    for path in found:
+            modules.append(os.path.abspath(path))
+    for path in modules:
         with open(path, encoding="utf-8") as text:
             listing = text.read()
         inside = os.path.realpath(path).startswith(os.path.realpath(prefix) + os.sep)
@@ -246,11 +246,11 @@ def python_files(flows):
 
 def package_files(flows):
     """The package of flows and the modules that chapters import, relative to their folder."""
-    found = []
+    names = []
     for part in ("rsf", "start", "pages"):
         for folder, _, files in os.walk(os.path.join(flows, part)):
-            found += [os.path.relpath(os.path.join(folder, name), flows) for name in files if name.endswith(".py")]
-    return sorted(found)
+            names += [os.path.relpath(os.path.join(folder, name), flows) for name in files if name.endswith(".py")]
+    return sorted(names)
 
 
 def _package(there, flows):

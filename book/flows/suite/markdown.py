@@ -39,9 +39,9 @@ def page(text, picture):
             level = min(len(marks) + 1, 6)
             heading = f"<h{level}>{inline(words)}</h{level}>"
             out.append(_folded(heading, len(marks), lines, picture) if words.strip() == "Answers" else heading)
-        elif found := re.fullmatch(r"!\[([^\]]*)\]\(([^)\s]+)\)", line.strip()):
+        elif match := re.fullmatch(r"!\[([^\]]*)\]\(([^)\s]+)\)", line.strip()):
             lines.pop(0)
-            out.append(picture(found.group(2), found.group(1)))
+            out.append(picture(match.group(2), match.group(1)))
         elif line.lstrip().startswith("|"):
             out.append(_table(lines))
         elif re.match(r"\s*([-*]|\d+\.) ", line):

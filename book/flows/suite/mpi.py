@@ -15,11 +15,11 @@ def is_inside(program):
         return None
 
 
-def choice(asked, before, at_hand):
-    """Whether to build with MPI, and the reason as text. mpi= decides (`asked`: y, n or auto), else the earlier build (`before`; None if there
+def choice(option, before, at_hand):
+    """Whether to build with MPI, and the reason as text. mpi= decides (`option`: y, n or auto), else the earlier build (`before`; None if there
     is none), else whether there is an mpicc (`at_hand`)."""
-    if asked[:1] in ("y", "Y", "1", "n", "N", "0"):
-        return asked[:1] in "yY1", f"as mpi={asked} says"
+    if option[:1] in ("y", "Y", "1", "n", "N", "0"):
+        return option[:1] in "yY1", f"as mpi={option} says"
     if before is not None:
         return before, "as they were built before (mpi=y and mpi=n choose)"
     if at_hand:
@@ -35,23 +35,23 @@ def settings(environment, where, home, packages):
     """
     mpi, clang = packages
     mpicc = environment.get("MPICC") or where("mpicc")
-    wanted = [] if mpicc or fetched(home, "bin/mpicc") else [mpi]
+    packages_to_fetch = [] if mpicc or fetched(home, "bin/mpicc") else [mpi]
     if not environment.get("LIBCLANG_PATH") and not fetched(home, "libclang.so*"):
-        wanted.append(clang)
-    if wanted and not fetch(wanted, home, environment) and mpi in wanted:
+        packages_to_fetch.append(clang)
+    if packages_to_fetch and not fetch(packages_to_fetch, home, environment) and mpi in packages_to_fetch:
         return None
     mpicc = mpicc or fetched(home, "bin/mpicc")
-    found = {"MPICC": mpicc, "BINDGEN_EXTRA_CLANG_ARGS": headers(environment)}
+    variables = {"MPICC": mpicc, "BINDGEN_EXTRA_CLANG_ARGS": headers(environment)}
     # Without this the build searches for the libclang of the system.
     if library := environment.get("LIBCLANG_PATH") or os.path.dirname(fetched(home, "libclang.so*")):
-        found["LIBCLANG_PATH"] = library
-    return found
+        variables["LIBCLANG_PATH"] = library
+    return variables
 
 
 def fetched(home, name):
     """The first file of that name below `home`; empty if there is none."""
-    found = sorted(glob.glob(os.path.join(glob.escape(home), "**", name), recursive=True))
-    return found[0] if found else ""
+    paths = sorted(glob.glob(os.path.join(glob.escape(home), "**", name), recursive=True))
+    return paths[0] if paths else ""
 
 
 def headers(environment):

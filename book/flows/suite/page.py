@@ -58,9 +58,9 @@ class Pictures:
 
     def _figure(self, result, caption):
         name = html.escape(os.path.join(self.folder, result))
-        made = os.path.exists(os.path.join(self.record.folder, result))
+        exists = os.path.exists(os.path.join(self.record.folder, result))
         flows = self.record.behind(result)
-        picture = f'<a href="{name}"><img src="{name}" alt="{html.escape(caption or result)}"></a>' if made else "<p><strong>not made</strong></p>"
+        picture = f'<a href="{name}"><img src="{name}" alt="{html.escape(caption or result)}"></a>' if exists else "<p><strong>not made</strong></p>"
         facts = html.escape(self._facts(flows))
         text = markdown.inline(caption) + " " if caption else ""
         own = html.escape(brief(flows[-1].command, self.root)) if flows else ""
@@ -98,11 +98,11 @@ def write(path, version, chapters, answers=True):
     root = chapters[0][3] if chapters else ""
     links = "".join(f'<li><a href="#{html.escape(c.name)}">{markdown.inline(c.title())}</a></li>' for c, *_ in chapters)
     body = "\n".join(chapter(*entry, answers) for entry in chapters)
-    made = time.strftime("%Y-%m-%d %H:%M")
+    date = time.strftime("%Y-%m-%d %H:%M")
     text = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Sifaka: the book</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>Sifaka: the book</h1>\n"
-        f'<p class="facts">{html.escape(version)}, made {made}</p>\n<ol>{links}</ol>\n{body}\n</body></html>\n'
+        f'<p class="facts">{html.escape(version)}, made {date}</p>\n<ol>{links}</ol>\n{body}\n</body></html>\n'
     )
     draft = path + ".new"
     with open(draft, "w", encoding="utf-8") as out:

@@ -50,12 +50,12 @@ class Record:
 
     def devices(self, flows):
         """The devices in the histories of the flows' targets, each once."""
-        found = []
+        names = []
         for target in [target for flow in flows for target in flow.targets if target.endswith(".rsf")]:
             for device in devices_of(os.path.join(self.folder, target)):
-                if device not in found:
-                    found.append(device)
-        return found
+                if device not in names:
+                    names.append(device)
+        return names
 
 
 def devices_of(header):

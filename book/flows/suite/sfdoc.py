@@ -14,7 +14,7 @@ import rsf.doc
 '''
 
 
-def told(binary):
+def description(binary):
     """The description of a program: name, about, usage, comments, example, version, params."""
     answer = subprocess.run([binary, "--sfdoc"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True)
     return json.loads(answer.stdout)
@@ -35,8 +35,8 @@ def entry(number, name, source, doc):
             # Madagascar's lists of ports search for these words in the descriptions of files.
             text = f"auxiliary {par['file']} file: {text}" if par["file"] else text
             kind = par["type"].split("/")[0]
-            made = f"rsf.doc.rsfpar({kind!r}, {par['default']!r}, {_bracketed(marks)!r}, {text!r})"
-            lines.append(f"{var}.par({key!r}, {made})")
+            call = f"rsf.doc.rsfpar({kind!r}, {par['default']!r}, {_bracketed(marks)!r}, {text!r})"
+            lines.append(f"{var}.par({key!r}, {call})")
     lines.append(f"{var}.version({doc['version']!r})")
     lines.append(f"{var}.synopsis({(name + ' ' + doc['usage'])!r}, {comments!r})")
     lines.append(f"rsf.doc.progs[{name!r}] = {var}")
@@ -59,7 +59,7 @@ def module(programs):
     text = HEAD
     for number, (name, binary) in enumerate(sorted(programs), start=1):
         if binary not in docs:
-            docs[binary] = told(binary)
+            docs[binary] = description(binary)
         doc = docs[binary]
         inside = "basics/src/main.rs" if os.path.basename(binary) == "sfbasics" else f"src/bin/{doc['name']}.rs"
         text += entry(number, name, f"sifaka/programs/{inside}", doc)
@@ -73,8 +73,8 @@ def register(listing):
     if re.search(rf"^{re.escape(LINE)}$", text, re.MULTILINE):
         return False
     # The last import that begins a line, and not the one of rsf.use inside a try.
-    found = list(re.finditer(r"^import rsf\.\w+[^\S\n]*$\n?", text, re.MULTILINE))
-    at = found[-1].end() if found else len(text)
+    imports = list(re.finditer(r"^import rsf\.\w+[^\S\n]*$\n?", text, re.MULTILINE))
+    at = imports[-1].end() if imports else len(text)
     before = text[:at] if text[:at].endswith("\n") or not text[:at] else text[:at] + "\n"
     _rewrite(listing, before + LINE + "\n" + text[at:])
     return True

@@ -19,17 +19,17 @@ class Tally:
         self.passed = self.failed = self.ignored = self.targets = 0
         self.reasons = {}
 
-    def hear(self, line):
+    def read(self, line):
         """Reads a line of the output of cargo or unittest."""
         line = line.rstrip()
-        if found := RESULT.search(line):
-            passed, failed, ignored = (int(number) for number in found.groups())
+        if match := RESULT.search(line):
+            passed, failed, ignored = (int(number) for number in match.groups())
             self.passed += passed
             self.failed += failed
             self.ignored += ignored
             self.targets += 1
-        elif found := UNITTEST.match(line):
-            self.passed += int(found.group(1))
+        elif match := UNITTEST.match(line):
+            self.passed += int(match.group(1))
             self.targets += 1
         elif line.startswith(("OK (", "FAILED (")):
             count = {word: int(number) for word, number in COUNTS.findall(line)}
@@ -37,13 +37,13 @@ class Tally:
             self.passed -= failed + skipped
             self.failed += failed
             self.ignored += skipped
-        elif found := SKIPPED.search(line):
-            self.skip(*found.groups())
-        elif found := IGNORED.match(line):
-            self.reasons.setdefault(found.group(1), (found.group(2), 0))
-        elif found := PYTHON.match(line):
+        elif match := SKIPPED.search(line):
+            self.skip(*match.groups())
+        elif match := IGNORED.match(line):
+            self.reasons.setdefault(match.group(1), (match.group(2), 0))
+        elif match := PYTHON.match(line):
             # unittest counts skipped tests itself.
-            self.reasons.setdefault(found.group(1) or line.split(" ... ")[0], (found.group(3), 0))
+            self.reasons.setdefault(match.group(1) or line.split(" ... ")[0], (match.group(3), 0))
 
     def skip(self, test, reason):
         """Counts a test that did not run, although cargo has counted it as passed."""
@@ -73,11 +73,11 @@ class Tally:
 
     def summary(self):
         """The reasons of skipped tests, then a line with the counts."""
-        told = {}
+        reasons = {}
         for test, (reason, _) in self.reasons.items():
-            told.setdefault(reason, []).append(test)
+            reasons.setdefault(reason, []).append(test)
         lines = []
-        for reason, tests in sorted(told.items()):
+        for reason, tests in sorted(reasons.items()):
             few = ", ".join(sorted(tests)[:4]) + (", ..." if len(tests) > 4 else "")
             lines.append(f"skipped {len(tests)}, {reason} ({few})")
         silent = self.passed - self.count()

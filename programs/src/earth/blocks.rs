@@ -21,9 +21,9 @@ pub struct Block<const N: usize> {
 /// Returns an error for a keyword that is missing or has no number; `kind` is the kind of file in messages.
 pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Result<Vec<Block<N>>> {
     let mut blocks: Vec<Block<N>> = Vec::new();
-    let mut found: [Option<(f64, usize)>; N] = [None; N];
+    let mut values: [Option<(f64, usize)>; N] = [None; N];
     for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
-        let is_started = found.iter().any(Option::is_some);
+        let is_started = values.iter().any(Option::is_some);
         // The first line of an event, the hypocentre of a catalogue, has no colon in any file.
         let Some((word, value)) = line.split_once(':') else {
             if let ([name], Some(last), false) = (
@@ -50,33 +50,33 @@ pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Res
             .ok()
             .filter(|v: &f64| v.is_finite())
             .with_context(|| format!("line {number} is `{line}`: a number must follow the colon"))?;
-        if found[k].replace((value, spelling)).is_some() {
+        if values[k].replace((value, spelling)).is_some() {
             bail!(
                 "line {number} has `{word}` again, but the previous source has no {}",
-                missing(&found, words)
+                missing(&values, words)
             );
         }
-        if found.iter().all(Option::is_some) {
-            let whole = found.map(Option::unwrap_or_default);
+        if values.iter().all(Option::is_some) {
+            let whole = values.map(Option::unwrap_or_default);
             blocks.push(Block {
                 values: whole.map(|(value, _)| value),
                 spellings: whole.map(|(_, spelling)| spelling),
                 history: None,
             });
-            found = [None; N];
+            values = [None; N];
         }
     }
-    if found.iter().any(Option::is_some) || blocks.is_empty() {
+    if values.iter().any(Option::is_some) || blocks.is_empty() {
         bail!(
             "it has no {}; a {kind} file has {} for every source",
-            missing(&found, words),
+            missing(&values, words),
             words.map(|known| format!("`{}:`", known[0])).join(" ")
         );
     }
     Ok(blocks)
 }
 
-fn missing<const N: usize>(found: &[Option<(f64, usize)>; N], words: &[&[&str]; N]) -> String {
-    let first = found.iter().position(Option::is_none).unwrap_or(0);
+fn missing<const N: usize>(values: &[Option<(f64, usize)>; N], words: &[&[&str]; N]) -> String {
+    let first = values.iter().position(Option::is_none).unwrap_or(0);
     format!("`{}:`", words[first].join(":` or `"))
 }

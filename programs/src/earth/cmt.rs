@@ -131,15 +131,15 @@ pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let words = first.split_whitespace();
     let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
     let date = if numbers.first()? > &1000.0 { 6 } else { 5 };
-    let told = numbers.get(date + 3..date + 5)?.iter().copied();
-    let told = told.fold(0.0, f64::max);
+    let magnitude = numbers.get(date + 3..date + 5)?.iter().copied();
+    let magnitude = magnitude.fold(0.0, f64::max);
     let moment = scalar_moment(tensor);
     let size = 2.0 / 3.0 * (moment.log10() - 9.1);
-    let is_far = told > 0.0 && told < 10.0 && (size - told).abs() > SIZES;
+    let is_far = magnitude > 0.0 && magnitude < 10.0 && (size - magnitude).abs() > SIZES;
     is_far.then(|| {
         format!(
             "the first source has a moment of {moment:.3e} N m, magnitude {size:.1}, but its first line says \
-            {told}: moments must be in dyne cm, and 1 N m is 1e7 dyne cm"
+            {magnitude}: moments must be in dyne cm, and 1 N m is 1e7 dyne cm"
         )
     })
 }
@@ -186,14 +186,14 @@ mod tests {
     #[test]
     fn the_first_line_has_the_time() {
         let time = Some("2003-09-02T18:28:03.900000".to_string());
-        let told = |line: &str| origin_time(line).unwrap();
+        let time_of = |line: &str| origin_time(line).unwrap();
         assert_eq!(
-            told(" PDE 2003  9  2 18 28  3.90 -15.2 -173.2 5.0\nevent name: x"),
+            time_of(" PDE 2003  9  2 18 28  3.90 -15.2 -173.2 5.0\nevent name: x"),
             time
         );
-        assert_eq!(told("PDEQ2003 09 02 18 28 03.9 1 2 3"), time);
-        assert_eq!(told("event name: x"), None);
-        assert!(told("PDE 2000 2 29 0 0 0").is_some());
+        assert_eq!(time_of("PDEQ2003 09 02 18 28 03.9 1 2 3"), time);
+        assert_eq!(time_of("event name: x"), None);
+        assert!(time_of("PDE 2000 2 29 0 0 0").is_some());
         for line in [
             "2003 13 2 18 28 3.9",
             "2003 2 29 0 0 0",
@@ -207,7 +207,7 @@ mod tests {
             let error = origin_time(&format!("PDE {line}")).unwrap_err().to_string();
             assert!(error.contains("the date 2003-"), "{error}");
         }
-        assert_eq!(told(""), None);
+        assert_eq!(time_of(""), None);
     }
 
     pub(in crate::earth) const BOLIVIA: &str = "\
@@ -245,23 +245,23 @@ Mtp:      -2.480000D+27
 
     /// Moments given in N m are read as dyne cm, which makes them 4.7 units of magnitude too small.
     #[test]
-    fn moments_in_other_units_are_told() {
-        let told = |text: &str| other_size(text, &read(text).unwrap());
-        assert_eq!(told(BOLIVIA), None);
+    fn moments_in_other_units_are_warned_of() {
+        let warning = |text: &str| other_size(text, &read(text).unwrap());
+        assert_eq!(warning(BOLIVIA), None);
         let in_newtons = BOLIVIA
             .replace("e+27", "e+20")
             .replace("e+28", "e+21")
             .replace("e+26", "e+19")
             .replace("D+27", "D+20");
         for text in [in_newtons.clone(), in_newtons.replace("PDE 1994", "PDEQ1994")] {
-            let told = told(&text).unwrap();
+            let warning = warning(&text).unwrap();
             assert!(
-                told.contains("magnitude 3.5, but its first line says 6.9"),
-                "{told}"
+                warning.contains("magnitude 3.5, but its first line says 6.9"),
+                "{warning}"
             );
         }
-        assert_eq!(told(&in_newtons.replace("6.9 6.8", "0 0")), None);
-        assert_eq!(told(LOCAL), None);
+        assert_eq!(warning(&in_newtons.replace("6.9 6.8", "0 0")), None);
+        assert_eq!(warning(LOCAL), None);
     }
 
     /// An event of the Cartesian version of SPECFEM3D, with its own time function.
@@ -283,7 +283,7 @@ DATA/stf.dat
 ";
 
     #[test]
-    fn a_local_event_says_so_and_names_its_time_function() {
+    fn local_events_are_marked_and_name_their_time_function() {
         let events = read(&LOCAL.repeat(2)).unwrap();
         assert_eq!(events.len(), 2);
         for event in events {

@@ -9,7 +9,7 @@ use super::xml::{children, is, number, parsed, seconds, text};
 
 /// The stations of a file.
 #[derive(Debug)]
-pub struct Found {
+pub struct StationSelection {
     /// One entry for every location code of a station, in the order of the file.
     pub stations: Vec<Station>,
     /// Names of stations that had several positions, of which only the time determines the right one.
@@ -18,11 +18,11 @@ pub struct Found {
     outside: Vec<String>,
 }
 
-impl Found {
+impl StationSelection {
     /// Warns of stations whose position is not certain; `what` names the file, and `timed` is true if the
     /// sources have a time.
-    pub fn tell(&self, job: &Job, what: &str, timed: bool) {
-        let told = |names: &[String]| match names {
+    pub fn warn(&self, job: &Job, what: &str, timed: bool) {
+        let subject = |names: &[String]| match names {
             [one] => format!("{what}: {one}"),
             [first, ..] => format!("{what}: {} stations, {first} the first of them,", names.len()),
             [] => String::new(),
@@ -31,13 +31,13 @@ impl Found {
             job.warn(&format!(
                 "{} had different positions in several epochs, and there is no time of a source (cmt=, \
                 quakeml=) to choose one: the latest epoch is taken",
-                told(&self.moved)
+                subject(&self.moved)
             ));
         }
         if !self.outside.is_empty() {
             job.warn(&format!(
                 "{} had no epoch at the time of the source: the latest epoch is taken",
-                told(&self.outside)
+                subject(&self.outside)
             ));
         }
     }
@@ -69,7 +69,7 @@ impl Stay {
 ///
 /// # Errors
 /// Returns an error for text that is not StationXML, or a station without a position.
-pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<Found> {
+pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<StationSelection> {
     let document = parsed(text_of_file)?;
     // The stays of each name. There is one list for every element of a station, because two elements whose
     // epochs overlap may be two stations with the same name, which the caller reports.
@@ -96,29 +96,29 @@ pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<Found> {
     if all.is_empty() {
         bail!("it has no <Network> with a <Station>: it is not a StationXML file with stations");
     }
-    let mut found = Found {
+    let mut selection = StationSelection {
         stations: Vec::new(),
         moved: Vec::new(),
         outside: Vec::new(),
     };
     for (name, lists) in all {
         if has_moved(&lists) {
-            found.moved.push(name.clone());
+            selection.moved.push(name.clone());
         }
         let chosen: Vec<Stay> = lists.into_iter().filter_map(|list| best(list, when)).collect();
         let Some(latest) = chosen.iter().reduce(|a, b| if b.before(a, when) { b } else { a }) else {
             continue;
         };
         if when.is_some() && !latest.holds(when) {
-            found.outside.push(name);
+            selection.outside.push(name);
         }
         let (held, end) = (latest.holds(when), latest.epoch[1]);
         let kept = chosen
             .into_iter()
             .filter(|stay| stay.holds(when) == held && (held || stay.epoch[1] == end));
-        found.stations.extend(kept.map(|stay| stay.station));
+        selection.stations.extend(kept.map(|stay| stay.station));
     }
-    Ok(found)
+    Ok(selection)
 }
 
 /// Whether the position in a later epoch differs from that in an earlier one.
@@ -207,10 +207,14 @@ mod tests {
     fn latitudes(stations_of: &str, time: &str) -> (Vec<f64>, usize, usize) {
         let when = seconds(time).map(|(seconds, _)| seconds);
         let text = format!("<FDSNStationXML><Network code=\"XX\">{stations_of}</Network></FDSNStationXML>");
-        let found = stations(&text, when).expect("StationXML");
-        assert!(found.stations.iter().all(|station| station.name == "XX.A"));
-        let places = found.stations.iter().map(|station| station.latitude).collect();
-        (places, found.moved.len(), found.outside.len())
+        let selection = stations(&text, when).expect("StationXML");
+        assert!(selection.stations.iter().all(|station| station.name == "XX.A"));
+        let places = selection
+            .stations
+            .iter()
+            .map(|station| station.latitude)
+            .collect();
+        (places, selection.moved.len(), selection.outside.len())
     }
 
     #[test]

@@ -117,14 +117,14 @@ component dir vect source Z_UP:  -4.d0
 
     #[test]
     fn time_functions_have_the_numbers_of_specfem3d() {
-        for (number, wanted) in [
+        for (number, expected) in [
             (0, SourceTime::HalfDuration(2.0)),
             (2, SourceTime::Step(2.0)),
             (3, SourceTime::Sine(2.0)),
             (4, SourceTime::Impact(2.0)),
         ] {
             let text = PUSH.replace("function:            1", &format!("function: {number}"));
-            assert_eq!(read(&text).unwrap()[0].source_time, wanted);
+            assert_eq!(read(&text).unwrap()[0].source_time, expected);
         }
     }
 

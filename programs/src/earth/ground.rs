@@ -279,7 +279,7 @@ impl Ground {
             job.warn(&format!("cmt={name}: {words}"));
         }
         if word != "quakeml" {
-            self.tell_degrees(job, &places);
+            self.warn_of_degrees(job, &places);
         }
         let turned = |frame: &Frame, mechanism: Mechanism| match mechanism {
             Mechanism::Moment(tensor) => TurnedMechanism::Moment(frame.tensor(tensor)),
@@ -312,7 +312,7 @@ impl Ground {
 
     /// Warns of positions in a box without a projection that look like degrees, because they are taken as
     /// metres.
-    fn tell_degrees(self, job: &Job, places: &[Place]) {
+    fn warn_of_degrees(self, job: &Job, places: &[Place]) {
         if !matches!(self, Self::Box) || job.given("utm") || job.given("epsg") {
             return;
         }
@@ -343,10 +343,10 @@ impl Ground {
         let what = format!("stations={name}");
         let stations = if xml::is_xml(&text) {
             let when = origin::time_of_sources(job)?;
-            let found = epochs::stations(&text, when).with_context(|| what.clone())?;
+            let selection = epochs::stations(&text, when).with_context(|| what.clone())?;
             self.wants_a_map(job, &what)?;
-            found.tell(job, &what, when.is_some());
-            found.stations
+            selection.warn(job, &what, when.is_some());
+            selection.stations
         } else {
             stations::read(&text).with_context(|| what.clone())?
         };
@@ -361,7 +361,7 @@ impl Ground {
         };
         let places: Vec<Place> = stations.iter().map(place).collect();
         let (points, frames) = self.place(job, &places, terrain)?.into_iter().unzip();
-        self.tell_degrees(job, &places);
+        self.warn_of_degrees(job, &places);
         let mut seen = HashSet::new();
         if let Some(twice) = stations.iter().find(|station| !seen.insert(&station.name)) {
             job.warn(&format!(

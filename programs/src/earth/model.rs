@@ -103,7 +103,7 @@ fn matter(row: &[f64], number: usize) -> Result<(f64, Matter)> {
 
 /// The layers between the discontinuities.
 fn layers(rows: &[(f64, Matter)]) -> Result<Radial> {
-    let mut found = Vec::new();
+    let mut layers = Vec::new();
     for rows in rows.chunk_by(|a, b| a.0 < b.0) {
         let (bottom, top) = (rows[0].0, rows[rows.len() - 1].0);
         if top - bottom < THINNEST {
@@ -122,13 +122,13 @@ fn layers(rows: &[(f64, Matter)]) -> Result<Radial> {
                 which is two rows with the same radius"
             );
         }
-        found.push(Layer {
+        layers.push(Layer {
             bottom,
             top,
             profile: Profile::Table(rows.to_vec()),
         });
     }
-    Radial::new(found).context(
+    Radial::new(layers).context(
         "it has fewer than two rows; give at least the centre (or the deepest radius) and the surface",
     )
 }

@@ -60,8 +60,8 @@ impl Projection {
             );
         }
         let mut point = (longitude.to_radians(), latitude.to_radians(), 0.0);
-        let found = transform(&self.degrees, &self.map, &mut point);
-        match (found, [point.0, point.1]) {
+        let outcome = transform(&self.degrees, &self.map, &mut point);
+        match (outcome, [point.0, point.1]) {
             (Ok(()), [x, y]) if x.is_finite() && y.is_finite() => Ok([x, y]),
             _ => bail!(
                 "{what} is at latitude {latitude} and longitude {longitude}, which {} does not cover: check \

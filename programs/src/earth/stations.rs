@@ -22,7 +22,7 @@ pub struct Station {
 /// # Errors
 /// Returns an error for a line with fewer words or without numbers, or text without stations.
 pub fn read(text: &str) -> Result<Vec<Station>> {
-    let mut found = Vec::new();
+    let mut stations = Vec::new();
     for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
         if line.is_empty() || line.starts_with('#') || line.starts_with('!') {
             continue;
@@ -41,7 +41,7 @@ pub fn read(text: &str) -> Result<Vec<Station>> {
             value
                 .with_context(|| format!("line {number} is `{line}`: {what} is {word}, but must be a number"))
         };
-        found.push(Station {
+        stations.push(Station {
             name: format!("{network}.{name}"),
             latitude: value(0, "the latitude")?,
             longitude: value(1, "the longitude")?,
@@ -49,12 +49,12 @@ pub fn read(text: &str) -> Result<Vec<Station>> {
             burial: value(3, "the burial in m")?,
         });
     }
-    if found.is_empty() {
+    if stations.is_empty() {
         bail!(
             "it has no stations; each line has name, network, latitude, longitude, elevation and burial (m)"
         );
     }
-    Ok(found)
+    Ok(stations)
 }
 
 #[cfg(test)]

@@ -195,10 +195,10 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
         );
     }
     let column = |word: &String| COLUMNS.iter().position(|names| names.contains(&word.as_str()));
-    let found: Vec<Option<usize>> = words.iter().map(column).collect();
-    let Some(columns) = found.iter().copied().collect::<Option<Vec<_>>>() else {
+    let positions: Vec<Option<usize>> = words.iter().map(column).collect();
+    let Some(columns) = positions.iter().copied().collect::<Option<Vec<_>>>() else {
         // In a heading with unknown names, the known ones must be in their usual columns.
-        if let Some(k) = (0..found.len()).find(|k| found[*k].is_some_and(|column| column != *k)) {
+        if let Some(k) = (0..positions.len()).find(|k| positions[*k].is_some_and(|column| column != *k)) {
             bail!(
                 "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and \
                 qs, which may then be in any order, or begin a comment with #",

@@ -68,12 +68,12 @@ pub fn quakes(text_of_file: &str) -> Result<Catalogue> {
     if all.is_empty() {
         bail!("it has no <event>: a QuakeML file has one for every earthquake");
     }
-    let mut found = Vec::new();
+    let mut quakes = Vec::new();
     for (k, event) in all.iter().enumerate() {
-        found.push(quake(*event, &format!("event {}", k + 1))?);
+        quakes.push(quake(*event, &format!("event {}", k + 1))?);
     }
-    let (first, time) = (found[0].1, found[0].2.clone());
-    let events = found.into_iter().map(|(mut event, begin, _)| {
+    let (first, time) = (quakes[0].1, quakes[0].2.clone());
+    let events = quakes.into_iter().map(|(mut event, begin, _)| {
         event.shift += whole_microseconds(begin - first);
         event
     });
@@ -216,10 +216,10 @@ mod tests {
             [0.0, 0.0, 0.0, 0.0, 0.0, m],
             [0.0, 0.0, 0.0, cut, cut, -cut],
         ] {
-            let found = half_duration(tensor);
+            let result = half_duration(tensor);
             assert!(
-                (found / half - 1.0).abs() < 1e-9,
-                "{tensor:?}: {found} and not {half}"
+                (result / half - 1.0).abs() < 1e-9,
+                "{tensor:?}: {result} and not {half}"
             );
         }
     }
@@ -252,9 +252,9 @@ mod tests {
         assert_eq!(of("", "2e16").expect("QuakeML"), 1e16);
         assert_eq!(of(preferred, "2e16").expect("QuakeML"), 2e16);
         for word in ["NaN", "inf", "2e16?"] {
-            let said = of(preferred, word).expect_err("no number").to_string();
-            let wanted = format!("tensor/Mrr/value is {word}, but must be a number");
-            assert!(said.contains(&wanted), "{said}");
+            let message = of(preferred, word).expect_err("no number").to_string();
+            let expected = format!("tensor/Mrr/value is {word}, but must be a number");
+            assert!(message.contains(&expected), "{message}");
         }
     }
 

@@ -76,18 +76,18 @@ pub(super) fn corners(row: &Row, top: [usize; 2], low: i64) -> Vec<Vec<Place>> {
         quads.map(|quad| quad.map(raised)).collect()
     };
     let across = |axis: usize| (0..row.counts[axis] as i64).map(move |k| [k, k + 1]);
-    let mut found = Vec::new();
+    let mut elements = Vec::new();
     match (row.kind, row.counts[1]) {
         (kind, 0) => {
             for quad in pattern(0, kind == Kind::DoubleX) {
                 // Up is minus z, which reverses the orientation.
-                found.push([0, 3, 2, 1].map(|k| [quad[k][0], quad[k][1], 0]).to_vec());
+                elements.push([0, 3, 2, 1].map(|k| [quad[k][0], quad[k][1], 0]).to_vec());
             }
         }
         (Kind::Brick, _) => {
             for j in 0..row.counts[1] {
                 for i in 0..row.counts[0] {
-                    found.extend(brick([i, j], [width(0), width(1)], low));
+                    elements.extend(brick([i, j], [width(0), width(1)], low));
                 }
             }
         }
@@ -95,7 +95,7 @@ pub(super) fn corners(row: &Row, top: [usize; 2], low: i64) -> Vec<Vec<Place>> {
             for ends in across(0).collect::<Vec<_>>() {
                 for quad in pattern(1, true) {
                     let at = |end: usize| quad.map(|[s, t]| [ends[end] * width(0), t, s]);
-                    found.push([at(1), at(0)].concat());
+                    elements.push([at(1), at(0)].concat());
                 }
             }
         }
@@ -103,12 +103,12 @@ pub(super) fn corners(row: &Row, top: [usize; 2], low: i64) -> Vec<Vec<Place>> {
             for ends in across(1).collect::<Vec<_>>() {
                 for quad in pattern(0, kind == Kind::DoubleX) {
                     let at = |end: usize| quad.map(|[s, t]| [s, t, ends[end] * width(1)]);
-                    found.push([at(0), at(1)].concat());
+                    elements.push([at(0), at(1)].concat());
                 }
             }
         }
     }
-    found
+    elements
 }
 
 fn plain(k: usize, width: i64) -> Vec<Quad> {
@@ -143,7 +143,7 @@ const UPPER: i64 = 5 * ROW / 8;
 fn brick(cell: [usize; 2], [width, depth]: [i64; 2], low: i64) -> Vec<Vec<Place>> {
     let (half, middle) = (width / 2, depth / 2);
     let foot = [[0, 0], [width, 0], [width, LOWER], [half, LOWER]];
-    let mut found = vec![[0, depth].map(|y| foot.map(|[x, up]| [x, up, y])).concat()];
+    let mut elements = vec![[0, depth].map(|y| foot.map(|[x, up]| [x, up, y])).concat()];
     for [[x0, z0], [x1, z1]] in [[[0, 0], [half, LOWER]], [[half, LOWER], [width, LOWER]]] {
         let quads = |z: i64| {
             [
@@ -155,11 +155,11 @@ fn brick(cell: [usize; 2], [width, depth]: [i64; 2], low: i64) -> Vec<Vec<Place>
         let (near, far) = (quads(z0), quads(z1));
         for k in 0..3 {
             let at = |quad: [[i64; 2]; 4], x: i64| quad.map(|[y, up]| [x, up, y]);
-            found.push([at(far[k], x1), at(near[k], x0)].concat());
+            elements.push([at(far[k], x1), at(near[k], x0)].concat());
         }
     }
     let first = [cell[0] as i64 * width, cell[1] as i64 * depth];
-    for corners in &mut found {
+    for corners in &mut elements {
         for place in corners.iter_mut() {
             let turned = |k: usize, at: i64, size: i64| match cell[k] % 2 {
                 0 => first[k] + at,
@@ -175,5 +175,5 @@ fn brick(cell: [usize; 2], [width, depth]: [i64; 2], low: i64) -> Vec<Vec<Place>
             corners.rotate_left(4);
         }
     }
-    found
+    elements
 }

@@ -25,7 +25,7 @@ use rsf_io::Job;
 use crate::earth;
 use crate::idle;
 use crate::meshing::beside::Names;
-use crate::meshing::{LOSSLESS, RawMesh, gmsh, specfem, stored, tell_of_unlisted_faces};
+use crate::meshing::{LOSSLESS, RawMesh, gmsh, report_unlisted_faces, specfem, stored};
 use crate::modelling::units;
 use stages::Stages;
 
@@ -48,7 +48,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let is_read = ["mesh", "elements"].contains(&way);
     let names = if is_read { None } else { Some(Names::of(job)?) };
     let stages = Stages::new(job)?;
-    let made = match way {
+    let raw = match way {
         "surfaces" => boxes::make(job, &stages)?,
         "sphere" => sphere::make(job, &stages)?,
         "gmsh" => Some(from_gmsh(job, &stages)?),
@@ -59,12 +59,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         }
         _ => Some(stages.during(READS, 0, |_| stored::read(job))?),
     };
-    let Some(mut raw) = made else { return Ok(()) };
+    let Some(mut raw) = raw else { return Ok(()) };
     if raw.materials.is_empty() {
         raw.materials = materials(job, 1 + raw.regions.iter().copied().max().unwrap_or(0) as usize)?;
     } else {
         let words = ["rho", "vp", "vs", "qkappa", "qmu"];
-        idle::tell(job, &words, "because the mesh brings its materials");
+        idle::warn(job, &words, "because the mesh brings its materials");
     }
     let regions: Vec<[f64; 2]> = raw.materials.iter().map(|m| [m.vp, m.density]).collect();
     units::regions(job, &regions, [true; 2]);
@@ -120,14 +120,14 @@ fn idle_words(job: &Job, way: &str) -> Result<()> {
         if !takers.contains(&way) {
             let takers: Vec<String> = takers.iter().map(|way| called(way)).collect();
             let why = format!("with {}, only with {}", called(way), takers.join(" or "));
-            idle::tell(job, words, &why);
+            idle::warn(job, words, &why);
         }
     }
     if way == "surfaces" && !job.given("ny") {
-        idle::tell(job, &["ymin", "ymax"], "without ny=, in 2-D");
+        idle::warn(job, &["ymin", "ymax"], "without ny=, in 2-D");
     }
     if !job.flag("judge")? && !job.given("hist") && !["mesh", "elements"].contains(&way) {
-        idle::tell(job, &["degree"], "with judge=n");
+        idle::warn(job, &["degree"], "with judge=n");
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ fn from_gmsh(job: &mut Job, stages: &Stages) -> Result<RawMesh> {
 /// The materials of lists on the command line, each with one number for all regions or one per region.
 fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
     if !["rho", "vp", "vs"].iter().any(|word| job.given(word)) {
-        idle::tell(job, &["qkappa", "qmu"], "without rho=, vp= and vs=");
+        idle::warn(job, &["qkappa", "qmu"], "without rho=, vp= and vs=");
         return Ok(Vec::new());
     }
     let list = |word: &str, default: Option<f64>| -> Result<Vec<f64>> {
@@ -192,10 +192,10 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
 /// Checks the mesh and prints its measures, and writes the histograms if the mesh is only read.
 fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, (way, stages): (&str, &Stages)) -> Result<()> {
     let mesh = stages.during("looks for faults", 0, |_| Mesh::<D>::new(raw.parts()))?;
-    specfem::tell_of_open_faces(job, raw, &mesh)?;
+    specfem::report_open_faces(job, raw, &mesh)?;
     if way == "gmsh" {
         let groups = "group called top, free, bottom, xmin, xmax, ymin, ymax or absorbing";
-        tell_of_unlisted_faces(job, &mesh, groups);
+        report_unlisted_faces(job, &mesh, groups);
     }
     if !raw.materials.is_empty() {
         mesh.check_materials(&raw.materials)?;

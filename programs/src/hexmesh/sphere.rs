@@ -173,17 +173,17 @@ fn rows(shells: &Shells, top: [usize; 2]) -> Result<Vec<Row>> {
         }
     }
     let mut counts = top.map(|n| n / factor);
-    let mut found = Vec::new();
+    let mut rows = Vec::new();
     for (layer, height) in shells.rows.iter().enumerate() {
         for _ in 0..*height {
-            let kind = match shells.doubling.contains(&(found.len() + 1)) {
+            let kind = match shells.doubling.contains(&(rows.len() + 1)) {
                 true => Kind::Brick,
                 false => Kind::Plain,
             };
             let row = Row { kind, layer, counts };
             counts = row.above();
-            found.push(row);
+            rows.push(row);
         }
     }
-    Ok(found)
+    Ok(rows)
 }

@@ -102,7 +102,7 @@ impl Line<'_> {
             &[Window::Cell]
         };
         let normal = self.normal(z);
-        let mut made = None;
+        let mut medium = None;
         for window in windows {
             let shares = self.shares_of(z, *window);
             let mut density = 0.0;
@@ -118,12 +118,12 @@ impl Line<'_> {
                 _ => effective::effective(&parts, normal),
             };
             let sound = density > 0.0 && is_sound(&c);
-            made = Some((density, c));
+            medium = Some((density, c));
             if sound {
                 break;
             }
         }
-        Ok(made.expect("there is a window"))
+        Ok(medium.expect("there is a window"))
     }
 
     fn depth(&self, k: usize) -> f64 {

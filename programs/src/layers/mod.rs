@@ -66,7 +66,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             .iter()
             .try_for_each(|horizon| horizon.refuse_rows("n3"))?;
     }
-    tell_other_units(job, &horizons, &axes[0]);
+    warn_of_other_units(job, &horizons, &axes[0]);
     let rocks = Rock::all(job, horizons.len() + 1)?;
     let mut model = Model {
         grid: Grid {
@@ -84,7 +84,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     if job.is_dry_run() {
         return Ok(());
     }
-    model.tell_contrast(job);
+    model.warn_of_contrast(job);
     let planes = model.planes()?;
     model.grid.write(
         job,
@@ -95,7 +95,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 }
 
 /// Warns of horizons that all lie in the first cell, as horizons in km do on a grid in m.
-fn tell_other_units(job: &Job, horizons: &[Surface], z: &Axis) {
+fn warn_of_other_units(job: &Job, horizons: &[Surface], z: &Axis) {
     let within = |horizon: &Surface| (1e-6..f64::from(z.d)).contains(&horizon.farthest());
     if !horizons.is_empty() && z.n > MANY && horizons.iter().all(within) {
         job.warn(&format!(
@@ -115,7 +115,10 @@ impl Model {
             true if !self.staggered => Coefficients::All,
             _ => Coefficients::Orthorhombic,
         };
-        Ok(self.grid.asked(job, self.staggered)?.unwrap_or(needed))
+        Ok(self
+            .grid
+            .requested_coefficients(job, self.staggered)?
+            .unwrap_or(needed))
     }
 
     /// Refuses rocks that the planes cannot represent, and models that memory cannot hold.
@@ -139,7 +142,7 @@ impl Model {
 
     /// Warns of the horizon between the two rocks that differ most, if they differ by more than [`CONTRAST`]. Fluids
     /// next to solids have no effective medium.
-    fn tell_contrast(&self, job: &Job) {
+    fn warn_of_contrast(&self, job: &Job) {
         let place = [1, 2].map(|axis: usize| f64::from(self.grid.axes[axis].o));
         let ratio = |k: usize| -> Option<f64> {
             let z = self.horizons[k].at(place).ok()?;

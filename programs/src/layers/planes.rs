@@ -44,7 +44,7 @@ impl Grid {
     /// # Errors
     /// Returns an error for a number of planes that no model has, or more than the velocity-stress programs
     /// read.
-    pub(super) fn asked(&self, job: &Job, staggered: bool) -> Result<Option<Coefficients>> {
+    pub(super) fn requested_coefficients(&self, job: &Job, staggered: bool) -> Result<Option<Coefficients>> {
         let Some(count) = job.int_opt("planes")? else {
             return Ok(None);
         };

@@ -73,7 +73,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     } else {
         Coefficients::All
     };
-    coarse.kind = coarse.asked(job, staggered)?.unwrap_or(needed);
+    coarse.kind = coarse.requested_coefficients(job, staggered)?.unwrap_or(needed);
     coarse.refuse_what_is_too_large()?;
     if job.is_dry_run() {
         return Ok(());
@@ -301,7 +301,7 @@ impl Line<'_> {
         }
         let frame = effective::frame(normal);
         let upright = std::array::from_fn(|i| std::array::from_fn(|j| frame[j][i]));
-        let mut made = None;
+        let mut medium = None;
         let windows = if coupled { 0..2 } else { 1..2 };
         for which in windows {
             let mut layers = effective::Layers::default();
@@ -313,12 +313,12 @@ impl Line<'_> {
             }
             let c = rotate::rotated(&layers.medium(), &frame);
             let sound = density > 0.0 && super::cells::is_sound(&c);
-            made = Some((density, c));
+            medium = Some((density, c));
             if sound {
                 break;
             }
         }
-        made.expect("there is a window")
+        medium.expect("there is a window")
     }
 
     /// The medium where fluid meets solid, computed from only the cell of the node.

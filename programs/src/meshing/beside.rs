@@ -19,7 +19,7 @@ pub struct Names {
     /// Folder and base of the names.
     base: PathBuf,
     /// The beginning of the names in the header of the elements.
-    said: String,
+    shown: String,
 }
 
 impl Names {
@@ -38,7 +38,7 @@ impl Names {
         match output {
             Some(output) => names.refuse_another(&output)?,
             // The pipe may lead to the same mesh that has these files.
-            None => names.tell_another(job),
+            None => names.warn_of_another(job),
         }
         Ok(names)
     }
@@ -46,22 +46,22 @@ impl Names {
     fn new(base: String) -> Self {
         Self {
             base: PathBuf::from(&base),
-            said: base,
+            shown: base,
         }
     }
 
     /// Names that begin with that of a file, in its folder.
     fn after(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let said = name.strip_suffix(".rsf").unwrap_or(&name).to_string();
+        let shown = name.strip_suffix(".rsf").unwrap_or(&name).to_string();
         let folder = path.parent().unwrap_or(Path::new(""));
         let is_here = std::env::current_dir().is_ok_and(|here| here == folder);
         let base = if is_here {
-            PathBuf::from(&said)
+            PathBuf::from(&shown)
         } else {
-            folder.join(&said)
+            folder.join(&shown)
         };
-        Self { base, said }
+        Self { base, shown }
     }
 
     /// The path of a file, and its name in the header of the elements.
@@ -69,7 +69,7 @@ impl Names {
         let end = format!("-{word}.rsf");
         let mut path = self.base.clone().into_os_string();
         path.push(&end);
-        (path.into(), format!("{}{end}", self.said))
+        (path.into(), format!("{}{end}", self.shown))
     }
 
     /// The files that exist.
@@ -81,7 +81,7 @@ impl Names {
     }
 
     /// Warns of files that exist.
-    fn tell_another(&self, job: &Job) {
+    fn warn_of_another(&self, job: &Job) {
         if let Some(file) = self.there().next() {
             job.warn(&format!(
                 "{} exists and will be overwritten, as will the other files of that name: if they belong to \

@@ -60,10 +60,10 @@ impl<'a> FaceFinder<'a> {
 
     /// The local face of an element that has these corners.
     pub fn face_of(&self, element: usize, corners: &[i32]) -> Option<usize> {
-        let wanted = sorted(corners.iter().copied());
+        let key = sorted(corners.iter().copied());
         self.local
             .iter()
-            .position(|local| self.key(element, local) == wanted)
+            .position(|local| self.key(element, local) == key)
     }
 
     /// The element and local face that have these corners.

@@ -243,8 +243,8 @@ fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) ->
                     .iter()
                     .map(|tag| numbers.get(tag).copied())
                     .collect();
-                let found = known.and_then(|corners| finder.find(&corners));
-                list.push(found.ok_or_else(|| {
+                let face = known.and_then(|corners| finder.find(&corners));
+                list.push(face.ok_or_else(|| {
                     anyhow!(
                         "the group {name} has {} with the nodes {:?}, which is a face of no element of the mesh; \
                          mesh the volume together with its surfaces",

@@ -33,14 +33,14 @@ pub(super) fn open_tomography(table: &mut [Row], numbers: &[i64], (shown, open):
         if !numbers.contains(&row.number) {
             continue;
         }
-        let mut found = None;
+        let mut tomography = None;
         for folder in TOMOGRAPHY {
             let place = format!("{folder}{file}");
-            if let (None, Some(bytes)) = (&found, open(&place)?) {
-                found = Some(Tomography::read(&shown(&place), &bytes)?);
+            if let (None, Some(bytes)) = (&tomography, open(&place)?) {
+                tomography = Some(Tomography::read(&shown(&place), &bytes)?);
             }
         }
-        let Some(model) = found else {
+        let Some(model) = tomography else {
             bail!(
                 "material {} is defined by the tomography file {}, which was not found there, nor in \
                 tomo_files or DATA/tomo_files inside the mesh folder or next to it; put it into the mesh \
@@ -89,7 +89,7 @@ pub(super) enum Matter {
 
 /// Materials with their numbers, in the order of the file.
 pub(super) fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
-    let mut found: Vec<Row> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     while let Some(word) = scanner.peek() {
         let mut line = scanner.this_line();
         scanner.line();
@@ -111,12 +111,12 @@ pub(super) fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
             ),
             _ => return Err(line.wrong(format!("domain {domain} is not known; 1 is acoustic, 2 elastic"))),
         };
-        if found.iter().any(|row| row.number == number) {
+        if rows.iter().any(|row| row.number == number) {
             return Err(line.wrong(format!("material {number} is given twice")));
         }
-        found.push(Row { number, matter });
+        rows.push(Row { number, matter });
     }
-    Ok(found)
+    Ok(rows)
 }
 
 /// Reads the rest of a row of a material with a negative number: `tomography elastic name`.

@@ -26,7 +26,7 @@ pub const LOSSLESS: f64 = 9999.0;
 
 /// Reports how many outer faces are in none of the lists of free or absorbing faces, and thus reflect waves.
 /// `list` names such a list.
-pub fn tell_of_unlisted_faces<const D: usize>(job: &Job, mesh: &Mesh<D>, list: &str) {
+pub fn report_unlisted_faces<const D: usize>(job: &Job, mesh: &Mesh<D>, list: &str) {
     let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
     if all > listed {
         job.say(&format!(

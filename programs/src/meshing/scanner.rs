@@ -108,13 +108,13 @@ impl<'a> Scanner<'a> {
 
     /// The next `N` bytes, unchanged.
     pub(super) fn bytes<const N: usize>(&mut self, what: &str) -> Result<[u8; N]> {
-        let found = self
+        let slice = self
             .bytes
             .get(self.at..self.at + N)
             .and_then(|b| b.try_into().ok());
-        let found = found.ok_or_else(|| anyhow!("{}: the file ends where {what} should be", self.name))?;
+        let slice = slice.ok_or_else(|| anyhow!("{}: the file ends where {what} should be", self.name))?;
         self.at += N;
-        Ok(found)
+        Ok(slice)
     }
 
     /// The number of words that are left.

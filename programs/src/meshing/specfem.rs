@@ -17,7 +17,7 @@ use rsf_io::Job;
 
 use super::materials::{Matter, Row, materials, open_tomography};
 use super::scanner::Scanner;
-use super::{FaceFinder, RawMesh, stored, tell_of_unlisted_faces};
+use super::{FaceFinder, RawMesh, report_unlisted_faces, stored};
 
 /// Files of faces, and whether these faces may be free.
 const SURFACES: [(&str, bool); 6] = [
@@ -85,7 +85,7 @@ pub fn accept(job: &Job, mut mesh: RawMesh) -> Result<RawMesh> {
 ///
 /// # Errors
 /// Returns an error for parameters that cannot be read.
-pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> Result<()> {
+pub fn report_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> Result<()> {
     let Some(folder) = job.text("specfem")? else {
         return Ok(());
     };
@@ -101,7 +101,7 @@ pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<
         [] => String::new(),
         _ => format!(" (without {})", absent.join(", ")),
     };
-    tell_of_unlisted_faces(job, mesh, &format!("file of {folder}{missing}"));
+    report_unlisted_faces(job, mesh, &format!("file of {folder}{missing}"));
     Ok(())
 }
 
@@ -160,13 +160,13 @@ pub fn read_files(
     for (file, is_free) in SURFACES {
         if let Some(bytes) = open(file)? {
             let name = shown(file);
-            let found = faces(&mut Scanner::new(&name, &bytes), &mesh)?;
+            let list = faces(&mut Scanner::new(&name, &bytes), &mesh)?;
             if is_free {
                 &mut mesh.free
             } else {
                 &mut mesh.absorbing
             }
-            .extend(found);
+            .extend(list);
         }
     }
     if let Some(bytes) = open(LAYERS)? {
@@ -369,11 +369,11 @@ fn gmsh_order(per_element: usize) -> Vec<usize> {
 
 /// The number of the material of every element.
 fn regions(scanner: &mut Scanner, elements: usize) -> Result<Vec<i64>> {
-    let mut found: Vec<Option<i64>> = vec![None; elements];
+    let mut materials: Vec<Option<i64>> = vec![None; elements];
     for _ in 0..elements {
         let element = index(scanner, "element", elements)?;
         let material = scanner.number("number of a material")?;
-        if found[element].replace(material).is_some() {
+        if materials[element].replace(material).is_some() {
             return Err(scanner.wrong(format!("element {} is given twice", element + 1)));
         }
     }
@@ -382,13 +382,13 @@ fn regions(scanner: &mut Scanner, elements: usize) -> Result<Vec<i64>> {
             "there are more lines than the {elements} elements of mesh_file"
         )));
     }
-    Ok(found.into_iter().flatten().collect())
+    Ok(materials.into_iter().flatten().collect())
 }
 
 /// The elements of CPML, each with the axes across which it absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz).
 fn layers(scanner: &mut Scanner, elements: usize) -> Result<Vec<[i32; 2]>> {
     let count = count(scanner, "number of elements of CPML", 2)?;
-    let mut found = Vec::with_capacity(count);
+    let mut layers = Vec::with_capacity(count);
     let mut seen = vec![false; elements];
     for _ in 0..count {
         let element = index(scanner, "element", elements)?;
@@ -396,14 +396,14 @@ fn layers(scanner: &mut Scanner, elements: usize) -> Result<Vec<[i32; 2]>> {
         if std::mem::replace(&mut seen[element], true) {
             return Err(scanner.wrong(format!("element {} is given twice", element + 1)));
         }
-        found.push([element as i32, axes]);
+        layers.push([element as i32, axes]);
     }
     if scanner.peek().is_some() {
         return Err(scanner.wrong(format!(
             "there are more lines than the {count} elements of CPML that its first line says"
         )));
     }
-    Ok(found)
+    Ok(layers)
 }
 
 /// Element and local face of every entry.
@@ -420,7 +420,7 @@ fn faces(scanner: &mut Scanner, mesh: &RawMesh) -> Result<Vec<[i32; 2]>> {
         }
     };
     let finder = FaceFinder::new(mesh);
-    let mut found = Vec::with_capacity(count);
+    let mut faces = Vec::with_capacity(count);
     for _ in 0..count {
         let element = index(scanner, "element", mesh.len())?;
         let mut nodes = Vec::with_capacity(corners);
@@ -434,7 +434,7 @@ fn faces(scanner: &mut Scanner, mesh: &RawMesh) -> Result<Vec<[i32; 2]>> {
                 element + 1
             )));
         };
-        found.push([element as i32, face as i32]);
+        faces.push([element as i32, face as i32]);
     }
-    Ok(found)
+    Ok(faces)
 }

@@ -137,10 +137,10 @@ mod tests {
             ([150.0, 52.5, 0.0], true),
             ([150.0, 53.0, 0.0], false),
         ] {
-            let told = inside(&padded, &[[150.0, 0.0, 0.0], point], "rec.rsf");
-            assert_eq!(told.is_ok(), allowed, "{point:?}");
-            let told = told.map_or_else(|error| error.to_string(), |()| String::new());
-            assert!(allowed || told.starts_with("rec.rsf: point 2 at "), "{told}");
+            let result = inside(&padded, &[[150.0, 0.0, 0.0], point], "rec.rsf");
+            assert_eq!(result.is_ok(), allowed, "{point:?}");
+            let result = result.map_or_else(|error| error.to_string(), |()| String::new());
+            assert!(allowed || result.starts_with("rec.rsf: point 2 at "), "{result}");
         }
     }
 }

@@ -10,7 +10,7 @@ const WORDS: [&str; 19] = [
 
 /// For each component, those from which it can be made, with factors; the first of them that the data have is
 /// used.
-const MADE: [(&str, &[(&str, f32)]); 6] = [
+const CONVERSIONS: [(&str, &[(&str, f32)]); 6] = [
     ("z", &[("z", 1.0), ("Z", -1.0)]),
     ("x", &[("x", 1.0), ("X", 1.0), ("E", 1.0), ("1", 1.0), ("R", 1.0)]),
     ("y", &[("y", 1.0), ("Y", 1.0), ("N", 1.0), ("2", 1.0)]),
@@ -43,29 +43,29 @@ pub fn same_kind(data: &Input, run: &Modelled<'_>) -> anyhow::Result<()> {
         );
     }
     let label = data.axis(2).label.unwrap_or_default();
-    let (Some(found), Some(wanted)) = (words(&label), words(run.components)) else {
+    let (Some(given), Some(modelled)) = (words(&label), words(run.components)) else {
         return Ok(());
     };
-    let same = found.iter().zip(&wanted).all(|(a, b)| a == b);
+    let same = given.iter().zip(&modelled).all(|(a, b)| a == b);
     ensure!(
         same,
         "{name} has the components {}, but this run models {}: {}",
-        told(&found),
-        told(&wanted),
-        way(&found, &wanted, run.or)
+        describe(&given),
+        describe(&modelled),
+        way(&given, &modelled, run.or)
     );
     Ok(())
 }
 
-/// The quantity in a header, if it is not `wanted`. Label and unit are examined, too, because users set them.
-fn other_quantity(data: &Input, wanted: &str) -> Option<String> {
+/// The quantity in a header, if it is not the `modelled` one. Label and unit are examined, too, because users set them.
+fn other_quantity(data: &Input, modelled: &str) -> Option<String> {
     let text = |key: &str| data.header().text(key).filter(|text| !text.is_empty());
     let by_label = text("label").map(|label| match text("unit") {
         Some(unit) => format!("{} in {unit}", label.to_lowercase()),
         None => label.to_lowercase(),
     });
-    let found = text("quantity").or_else(|| by_label.clone().filter(|words| is_known(words)));
-    found.filter(|found| found != wanted && by_label.as_deref() != Some(wanted))
+    let given = text("quantity").or_else(|| by_label.clone().filter(|words| is_known(words)));
+    given.filter(|given| given != modelled && by_label.as_deref() != Some(modelled))
 }
 
 /// Whether label and unit, `words`, name a quantity that receivers record.
@@ -81,12 +81,12 @@ fn is_known(words: &str) -> bool {
 
 /// The components that a label names; `None` if it has other words.
 fn words(label: &str) -> Option<Vec<&str>> {
-    let found: Vec<&str> = label.split_whitespace().collect();
-    (!found.is_empty() && found.iter().all(|word| WORDS.contains(word))).then_some(found)
+    let components: Vec<&str> = label.split_whitespace().collect();
+    (!components.is_empty() && components.iter().all(|word| WORDS.contains(word))).then_some(components)
 }
 
 /// The components in words, such as `Z N E (Z is up)`.
-fn told(components: &[&str]) -> String {
+fn describe(components: &[&str]) -> String {
     let sign = if components.contains(&"Z") {
         " (Z is up)"
     } else if components.contains(&"z") {
@@ -97,13 +97,13 @@ fn told(components: &[&str]) -> String {
     components.join(" ") + sign
 }
 
-/// Advice on how to make the components `wanted` from those `found`.
-fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
+/// Advice on how to make the `modelled` components from the `given` ones.
+fn way(given: &[&str], modelled: &[&str], or: Option<&str>) -> String {
     let or = or.map_or(String::new(), |word| format!("{word}, or "));
-    let label = wanted.join(" ");
-    let Some(made) = wanted
+    let label = modelled.join(" ");
+    let Some(conversions) = modelled
         .iter()
-        .map(|word| made(word, found))
+        .map(|word| conversion(word, given))
         .collect::<Option<Vec<_>>>()
     else {
         return format!(
@@ -112,16 +112,16 @@ fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
     };
     let mut line = Vec::new();
     let mut if_so = Vec::new();
-    for (word, (place, factor)) in wanted.iter().zip(made) {
+    for (word, (place, factor)) in modelled.iter().zip(conversions) {
         let scaled = if factor < 0.0 { " | sfscale dscale=-1" } else { "" };
         line.push(format!(
             "sfwindow < data.rsf n2=1 f2={place} squeeze=n{scaled} > c{word}.rsf"
         ));
-        if !found[place].eq_ignore_ascii_case(word) {
-            if_so.push(format!("{} is {word}", found[place]));
+        if !given[place].eq_ignore_ascii_case(word) {
+            if_so.push(format!("{} is {word}", given[place]));
         }
     }
-    let parts: Vec<String> = wanted.iter().map(|word| format!("c{word}.rsf")).collect();
+    let parts: Vec<String> = modelled.iter().map(|word| format!("c{word}.rsf")).collect();
     let if_so = match if_so.is_empty() {
         true => String::new(),
         false => format!("where {}, ", if_so.join(" and ")),
@@ -134,10 +134,10 @@ fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
     )
 }
 
-/// The index in `found` of a component from which `word` can be made, and the factor.
-fn made(word: &str, found: &[&str]) -> Option<(usize, f32)> {
-    let (_, of) = MADE.iter().find(|(name, _)| *name == word)?;
-    let place = |(name, factor): &(&str, f32)| Some((found.iter().position(|own| own == name)?, *factor));
+/// The index in `given` of a component from which `word` can be made, and the factor.
+fn conversion(word: &str, given: &[&str]) -> Option<(usize, f32)> {
+    let (_, of) = CONVERSIONS.iter().find(|(name, _)| *name == word)?;
+    let place = |(name, factor): &(&str, f32)| Some((given.iter().position(|own| own == name)?, *factor));
     of.iter().find_map(place)
 }
 
@@ -146,13 +146,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn components_are_made_of_others() {
-        let found = ["Z", "N", "E"];
+    fn components_are_converted_from_others() {
+        let given = ["Z", "N", "E"];
         assert_eq!(
-            ["z", "x", "y"].map(|word| made(word, &found)),
+            ["z", "x", "y"].map(|word| conversion(word, &given)),
             [Some((0, -1.0)), Some((2, 1.0)), Some((1, 1.0))]
         );
-        assert_eq!(made("zz", &["zz"]), None);
+        assert_eq!(conversion("zz", &["zz"]), None);
         assert_eq!(words("Z 1 2"), Some(vec!["Z", "1", "2"]));
         assert!(
             [words(""), words("component"), words("offset x")]

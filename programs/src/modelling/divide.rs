@@ -70,7 +70,7 @@ pub enum When {
 }
 
 /// The recipe of a derived quantity.
-pub struct Made {
+pub struct Derivation {
     /// The range of its values among those recorded in a step.
     pub numbers: Range<usize>,
     /// The values that are used of these.
@@ -85,7 +85,7 @@ pub struct Made {
     pub exact: Option<Correction>,
 }
 
-impl Made {
+impl Derivation {
     /// The number of values in a record.
     fn len(&self) -> usize {
         self.pick.of(&vec![0.0; self.numbers.len()]).len()
@@ -104,7 +104,7 @@ impl Made {
 
 /// A quantity and its file; `None` stands for the file of the data.
 struct Way {
-    made: Made,
+    derivation: Derivation,
     file: Option<Output>,
     /// Sums, and the values recorded in the step before.
     kept: Vec<f32>,
@@ -119,7 +119,7 @@ pub struct Divide(Vec<Way>);
 impl Divide {
     /// A division with only the data, whose records of `numbers` values are corrected.
     pub fn of_corrected(correction: Correction, numbers: usize) -> Self {
-        let made = Made {
+        let derivation = Derivation {
             numbers: 0..numbers,
             pick: Pick::All,
             how: How::AsRead,
@@ -127,19 +127,19 @@ impl Divide {
             when: When::Every(1),
             exact: Some(correction),
         };
-        Self::new(vec![(made, None)])
+        Self::new(vec![(derivation, None)])
     }
 
     /// Quantities with their files; the first one has none.
-    pub fn new(all: Vec<(Made, Option<Output>)>) -> Self {
-        let way = |(made, file): (Made, Option<Output>)| Way {
-            kept: vec![0.0; made.len() * made.how.keeps()],
-            resampler: match made.when {
+    pub fn new(all: Vec<(Derivation, Option<Output>)>) -> Self {
+        let way = |(derivation, file): (Derivation, Option<Output>)| Way {
+            kept: vec![0.0; derivation.len() * derivation.how.keeps()],
+            resampler: match derivation.when {
                 When::At(times) => Some(Resampler::new(times)),
                 When::Every(_) => None,
             },
-            held: made.exact.map(|exact| Held::new(exact, made.len())),
-            made,
+            held: derivation.exact.map(|exact| Held::new(exact, derivation.len())),
+            derivation,
             file,
         };
         Self(all.into_iter().map(way).collect())
@@ -224,7 +224,7 @@ impl Divide {
             way.kept = pod_collect_to_vec(kept);
             bytes = rest;
             if let Some(resampler) = &mut way.resampler {
-                bytes = resampler.restore(way.made.len(), bytes)?;
+                bytes = resampler.restore(way.derivation.len(), bytes)?;
             }
             if let Some(held) = &mut way.held {
                 bytes = held.restore(bytes)?;
@@ -252,8 +252,11 @@ impl Divide {
 impl Way {
     /// The records that can be written after step `it`.
     fn record(&mut self, it: usize, read: &[f32]) -> Vec<Vec<f32>> {
-        let (read, dt) = (self.made.pick.of(&read[self.made.numbers.clone()]), self.made.dt);
-        let record = match self.made.how {
+        let (read, dt) = (
+            self.derivation.pick.of(&read[self.derivation.numbers.clone()]),
+            self.derivation.dt,
+        );
+        let record = match self.derivation.how {
             How::AsRead => read.to_vec(),
             How::Sum => {
                 let dt = dt as f32;
@@ -294,7 +297,7 @@ impl Way {
             }
             return Vec::new();
         }
-        match (&mut self.resampler, self.made.when) {
+        match (&mut self.resampler, self.derivation.when) {
             (Some(resampler), _) => resampler.push(&record),
             (None, When::Every(every)) if it.is_multiple_of(every) => vec![record],
             _ => Vec::new(),
@@ -354,8 +357,8 @@ pub fn ended(output: Output, axis: usize, records: Option<u64>) -> Result<String
 mod tests {
     use super::*;
 
-    fn made(how: How) -> Made {
-        Made {
+    fn derivation(how: How) -> Derivation {
+        Derivation {
             numbers: 1..3,
             pick: Pick::All,
             how,
@@ -369,11 +372,11 @@ mod tests {
     /// rounded down.
     #[test]
     fn leaps_are_those_of_the_formula() {
-        let mut all = Divide::new(vec![(made(How::Leap), None)]);
+        let mut all = Divide::new(vec![(derivation(How::Leap), None)]);
         for it in 0..9 {
             let read = [7.0, it as f32, -2.0 * it as f32];
-            let wanted = ((it * it) / 4) as f32;
-            assert_eq!(all.0[0].record(it, &read), [[wanted, -2.0 * wanted]], "{it}");
+            let expected = ((it * it) / 4) as f32;
+            assert_eq!(all.0[0].record(it, &read), [[expected, -2.0 * expected]], "{it}");
         }
     }
 
@@ -382,16 +385,16 @@ mod tests {
     #[test]
     fn sums_means_and_differences_are_those_of_their_formulas() {
         let mut all: Vec<_> = [How::AsRead, How::Sum, How::Difference, How::Mean]
-            .map(|how| Divide::new(vec![(made(how), None)]))
+            .map(|how| Divide::new(vec![(derivation(how), None)]))
             .into();
         for it in 0..7 {
             let x = it as f32 + 1.0;
             let read = [7.0, x, -4.0 * x];
-            let found: Vec<_> = all.iter_mut().map(|all| all.0[0].record(it, &read)).collect();
+            let records: Vec<_> = all.iter_mut().map(|all| all.0[0].record(it, &read)).collect();
             let sum = 0.25 * x * (x + 1.0);
             let trapezoids = 0.25 * x * x;
-            for (found, wanted) in found.into_iter().zip([x, sum, 2.0, trapezoids]) {
-                assert_eq!(found, [[wanted, -4.0 * wanted]], "{it}");
+            for (record, expected) in records.into_iter().zip([x, sum, 2.0, trapezoids]) {
+                assert_eq!(record, [[expected, -4.0 * expected]], "{it}");
             }
         }
     }
@@ -399,18 +402,18 @@ mod tests {
     /// A quantity has one record in a given number of steps, of the first receivers of every component or of
     /// all.
     #[test]
-    fn records_have_the_receivers_and_the_steps_that_are_asked_for() {
-        let mut own = made(How::AsRead);
+    fn records_have_the_requested_receivers_and_steps() {
+        let mut own = derivation(How::AsRead);
         (own.numbers, own.pick, own.when) = (1..7, Pick::First(2, 3), When::Every(3));
         assert_eq!(own.len(), 4);
         let mut all = Divide::new(vec![(own, None)]);
         let read: Vec<f32> = (0..9).map(|k| k as f32).collect();
         for it in 0..7 {
-            let wanted = match it {
+            let expected = match it {
                 0 | 3 | 6 => vec![vec![1.0, 2.0, 4.0, 5.0]],
                 _ => Vec::new(),
             };
-            assert_eq!(all.0[0].record(it, &read), wanted, "{it}");
+            assert_eq!(all.0[0].record(it, &read), expected, "{it}");
         }
     }
 
@@ -420,7 +423,7 @@ mod tests {
         let new = || {
             Divide::new(
                 [How::Sum, How::Leap, How::Mean]
-                    .map(|how| (made(how), None))
+                    .map(|how| (derivation(how), None))
                     .into(),
             )
         };
@@ -442,11 +445,11 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_in_advance() {
+    fn memory_is_known_in_advance() {
         for how in [How::AsRead, How::Sum, How::Difference, How::Leap, How::Mean] {
-            let held = Divide::new(vec![(made(how), None)]).kept().len();
+            let held = Divide::new(vec![(derivation(how), None)]).kept().len();
             assert!(held > 0);
-            assert_eq!(made(how).kept(), 24 + held, "{how:?}");
+            assert_eq!(derivation(how).kept(), 24 + held, "{how:?}");
         }
     }
 }

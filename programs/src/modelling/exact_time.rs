@@ -211,7 +211,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         let exact = self.exact?;
         Some((
             "nt= (with tdc=y histories are transformed as a whole)",
-            exact.asked as u64,
+            exact.requested as u64,
         ))
     }
 
@@ -225,7 +225,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactTime {
     /// The number of steps that the user requested, and the number of those that run.
-    asked: usize,
+    requested: usize,
     pub steps: usize,
     dt: f64,
 }
@@ -239,7 +239,7 @@ impl ExactTime {
     /// The correction of a run of `steps` steps of `dt` (s).
     pub fn of(steps: usize, dt: f64) -> Self {
         Self {
-            asked: steps,
+            requested: steps,
             steps: steps + run_on(steps),
             dt,
         }
@@ -247,7 +247,7 @@ impl ExactTime {
 
     /// The number of steps after the requested ones, which the last records need.
     pub fn further(&self) -> usize {
-        self.steps - self.asked
+        self.steps - self.requested
     }
 
     /// Transforms histories that begin at `first` steps to the time of the steps; `what` names them in
@@ -261,9 +261,14 @@ impl ExactTime {
         series.par_iter_mut().enumerate().try_for_each(|(k, series)| {
             let given: Vec<f64> = series.iter().map(|&x| f64::from(x)).collect();
             let name = format!("series {} of {what}", k + 1);
-            let made = plan.to_steps(&given);
-            self.check(&given, &plan.to_time(&made, Reading::OfOneTime), first, &name)?;
-            *series = made.into_iter().map(|x| x as f32).collect();
+            let transformed = plan.to_steps(&given);
+            self.check(
+                &given,
+                &plan.to_time(&transformed, Reading::OfOneTime),
+                first,
+                &name,
+            )?;
+            *series = transformed.into_iter().map(|x| x as f32).collect();
             Ok(())
         })
     }
@@ -271,7 +276,7 @@ impl ExactTime {
     /// The transform of histories that begin at `first` steps.
     fn of_sources(&self, first: f64) -> TimeDispersion {
         TimeDispersion::new(Sampling {
-            samples: self.asked,
+            samples: self.requested,
             steps: self.steps,
             every: 1.0,
             first,
@@ -282,8 +287,8 @@ impl ExactTime {
     pub fn histories(&self, series: &[Vec<f32>], first: f64) -> Vec<Vec<f32>> {
         let plan = self.of_sources(first);
         let given = |series: &Vec<f32>| {
-            let made: Vec<f64> = series.iter().map(|&x| f64::from(x)).collect();
-            let back = plan.to_time(&made, Reading::OfOneTime);
+            let steps: Vec<f64> = series.iter().map(|&x| f64::from(x)).collect();
+            let back = plan.to_time(&steps, Reading::OfOneTime);
             back.into_iter().map(|x| x as f32).collect()
         };
         series.par_iter().map(given).collect()
@@ -324,7 +329,7 @@ impl ExactTime {
     pub fn every(&self, jdata: usize, band: Band) -> usize {
         let step = 2.0 * (PI * band.max * self.dt).min(1.0).asin();
         let fits = |every: &usize| jdata.is_multiple_of(*every) && *every as f64 * step <= FRAC_PI_2;
-        (1..=jdata.min(self.asked)).rev().find(fits).unwrap_or(1)
+        (1..=jdata.min(self.requested)).rev().find(fits).unwrap_or(1)
     }
 
     /// The correction of records that begin at `first` steps: the engine delivers one in `given` steps, one
@@ -388,7 +393,7 @@ impl Correction {
 
     /// The number of records in exact time at the steps that are kept.
     fn samples(&self) -> usize {
-        self.time.asked.div_ceil(self.every)
+        self.time.requested.div_ceil(self.every)
     }
 
     /// The transform between `samples` records in exact time and `steps` records in the time of the steps.
@@ -429,7 +434,7 @@ mod tests {
 
     pub fn time(steps: usize) -> ExactTime {
         ExactTime {
-            asked: steps,
+            requested: steps,
             steps: steps + run_on(steps),
             dt: 1e-3,
         }
@@ -481,13 +486,13 @@ mod tests {
     }
 
     #[test]
-    fn kept_records_divide_the_wanted_ones_and_resolve_the_sources() {
+    fn kept_records_divide_the_requested_ones_and_resolve_the_sources() {
         let exact = time(1000);
         let band = |max| Band { peak: 0.0, max };
         // A wave of 50 Hz has 20 steps per period, so there may be at most five steps from one record to the
         // next.
-        for (jdata, wanted) in [(1, 1), (4, 4), (6, 3), (7, 1), (10, 2), (1000, 4)] {
-            assert_eq!(exact.every(jdata, band(50.0)), wanted, "{jdata}");
+        for (jdata, expected) in [(1, 1), (4, 4), (6, 3), (7, 1), (10, 2), (1000, 4)] {
+            assert_eq!(exact.every(jdata, band(50.0)), expected, "{jdata}");
         }
         assert_eq!((exact.every(8, band(400.0)), exact.every(5, band(0.0))), (1, 5));
     }

@@ -118,17 +118,17 @@ mod tests {
 
     /// The result for records that are a function of time from 0 to 1, with sources of ten periods in that
     /// time.
-    fn found(count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
-        found_with(10.0, count, record)
+    fn growth_of(count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
+        growth_with_periods(10.0, count, record)
     }
 
-    /// Like [`found`], with this number of periods.
-    fn found_with(periods: f64, count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
-        found_in_a_band([periods, 3.0 * periods], count, record)
+    /// Like [`growth_of`], with this number of periods.
+    fn growth_with_periods(periods: f64, count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
+        growth_in_a_band([periods, 3.0 * periods], count, record)
     }
 
-    /// Like [`found`], with a peak and a highest frequency.
-    fn found_in_a_band([peak, max]: [f64; 2], count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
+    /// Like [`growth_of`], with a peak and a highest frequency.
+    fn growth_in_a_band([peak, max]: [f64; 2], count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
         let timing = Timing {
             steps: count,
             dt: 1.0 / count as f64,
@@ -149,28 +149,28 @@ mod tests {
     fn waves_that_arrive_are_no_growth() {
         for count in [40, 100, 3000, 70_001] {
             // These records have one wave at the end, a small wave before a large one, or waves that fade.
-            assert_eq!(found(count, |t| pulse(t, 1.0, 0.1)), None);
+            assert_eq!(growth_of(count, |t| pulse(t, 1.0, 0.1)), None);
             assert_eq!(
-                found(count, |t| 0.01 * pulse(t, 0.3, 0.05) + pulse(t, 1.0, 0.08) + 1e-4),
+                growth_of(count, |t| 0.01 * pulse(t, 0.3, 0.05) + pulse(t, 1.0, 0.08) + 1e-4),
                 None
             );
-            assert_eq!(found(count, |t| (300.0 * t).sin() * (-20.0 * t).exp()), None);
-            assert_eq!(found(count, |_| 0.0), None);
+            assert_eq!(growth_of(count, |t| (300.0 * t).sin() * (-20.0 * t).exp()), None);
+            assert_eq!(growth_of(count, |_| 0.0), None);
             // This run ends during its first wave, before which there is only noise at the level of rounding.
             let first = |t: f32| 1e-12 * pulse(t, 0.2, 0.05) + 1e-16 * (25.0 * t).exp();
-            assert_eq!(found_with(1.0, count, first), None);
-            assert!(count < 100 || found(count, first).is_some());
+            assert_eq!(growth_with_periods(1.0, count, first), None);
+            assert!(count < 100 || growth_of(count, first).is_some());
             // The spectra of pulses of one sign have no peak.
-            assert_eq!(found_in_a_band([0.0, 4.0], count, first), None);
-            assert!(count < 100 || found_in_a_band([0.0, 30.0], count, first).is_some());
+            assert_eq!(growth_in_a_band([0.0, 4.0], count, first), None);
+            assert!(count < 100 || growth_in_a_band([0.0, 30.0], count, first).is_some());
         }
     }
 
     #[test]
-    fn growth_that_oscillates_with_the_waves_is_told() {
+    fn growth_that_oscillates_with_the_waves_is_detected() {
         // Windows of 1500 records are shorter than half a period, so that their largest records rise and fall.
         let turns = |t: f32| (std::f32::consts::TAU * 24.0 * t).sin();
-        let factor = found_with(24.0, 1500, |t| {
+        let factor = growth_with_periods(24.0, 1500, |t| {
             pulse(t, 0.1, 0.05) + 1e-3 * (14.0 * t).exp() * turns(t)
         });
         assert!(factor.is_some_and(|x| x > 1e3), "{factor:?}");
@@ -179,17 +179,17 @@ mod tests {
     #[test]
     fn last_waves_below_the_first_ones_must_rise_for_longer() {
         let record = |t: f32| pulse(t, 0.3, 0.05) + 0.5 * (12.0 * (t - 1.0)).exp();
-        assert_eq!(found_with(10.0, 3000, record), None);
-        assert!(found_with(40.0, 3000, record).is_some());
+        assert_eq!(growth_with_periods(10.0, 3000, record), None);
+        assert!(growth_with_periods(40.0, 3000, record).is_some());
     }
 
     #[test]
-    fn what_grows_behind_waves_is_told() {
+    fn what_grows_behind_waves_is_detected() {
         for count in [100, 3000, 70_001] {
-            let factor = found(count, |t| pulse(t, 0.1, 0.05) + 1e-9 * (30.0 * t).exp());
+            let factor = growth_of(count, |t| pulse(t, 0.1, 0.05) + 1e-9 * (30.0 * t).exp());
             // The pulse has passed at 0.3: e^(30 * 0.7).
             assert!(factor.is_some_and(|x| (1e7..1e10).contains(&x)), "{factor:?}");
-            let slow = found(count, |t| 1e-3 * pulse(t, 0.1, 0.03) + 1e-4 * (12.0 * t).exp());
+            let slow = growth_of(count, |t| 1e-3 * pulse(t, 0.1, 0.03) + 1e-4 * (12.0 * t).exp());
             assert!(slow.is_some_and(|x| x > 1e3), "{slow:?}");
         }
     }

@@ -56,7 +56,7 @@ pub struct Machine {
     /// The number of groups like this one on this rank, which run shots at the same time.
     pub groups: usize,
     /// The number of shots that `groups=` requests to run at the same time on this one GPU.
-    pub asked: Option<usize>,
+    pub requested_shots: Option<usize>,
 }
 
 /// The devices that this rank offers.
@@ -64,7 +64,7 @@ struct Offer {
     gpus: Vec<Properties>,
     parts: usize,
     cpu: Cpu,
-    asked: Option<usize>,
+    requested_shots: Option<usize>,
 }
 
 /// The value of `device=`. Under the names of Madagascar's CPU programs, such as `sfewefd2d_omp`, the default
@@ -132,7 +132,7 @@ impl Machine {
             gpus: offer.gpus,
             options: world.describe()?,
             groups: 1,
-            asked: offer.asked,
+            requested_shots: offer.requested_shots,
         })
     }
 
@@ -205,7 +205,7 @@ impl Machine {
 
     /// Opens the GPUs, if any.
     pub fn open(&self) -> anyhow::Result<Vec<Arc<Gpu>>> {
-        at_the_same_time(&self.gpus, |found| Ok(Arc::new(Gpu::open(found.number)?)))
+        at_the_same_time(&self.gpus, |gpu| Ok(Arc::new(Gpu::open(gpu.number)?)))
     }
 
     /// Begins to open the GPUs of these machines, which takes a second, while other work is done. Until the
@@ -228,12 +228,12 @@ fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>>
         );
     }
     let all: f64 = speeds.iter().sum();
-    let (mut start, mut wanted, mut ranges) = (0, 0.0, Vec::new());
+    let (mut start, mut target, mut ranges) = (0, 0.0, Vec::new());
     for (k, speed) in speeds.iter().enumerate() {
-        wanted += count as f64 * speed / all;
+        target += count as f64 * speed / all;
         // Each of the later subdomains needs at least one element, too.
         let last = count - (speeds.len() - 1 - k);
-        let end = (wanted.round() as usize).clamp(start + 1, last);
+        let end = (target.round() as usize).clamp(start + 1, last);
         ranges.push(start..end);
         start = end;
     }
@@ -249,9 +249,9 @@ fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
     let list = job.ints("gpu")?;
     let count = usize::try_from(job.int("ngpu")?)?;
     let listed = job.given("gpu");
-    let gpus = match found_gpus(job, device)? {
-        Some(found) if listed => named(&found, &list, places)?,
-        Some(found) => first(&found, count, places)?,
+    let gpus = match existing_gpus(job, device)? {
+        Some(existing) if listed => named(&existing, &list, places)?,
+        Some(existing) => first(&existing, count, places)?,
         None => Vec::new(),
     };
     if listed && job.given("ngpu") && count != gpus.len() {
@@ -264,12 +264,12 @@ fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
         parts: if gpus.is_empty() { count } else { gpus.len() },
         gpus,
         cpu: processors(job, places.sharing)?,
-        asked: None,
+        requested_shots: None,
     })
 }
 
 /// The GPUs that exist, if this `device=` allows GPUs.
-fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>> {
+fn existing_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>> {
     let listed = job.given("gpu");
     if device == "cpu" {
         ensure!(
@@ -279,7 +279,7 @@ fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>
         return Ok(None);
     }
     match probe() {
-        Ok(found) => return Ok(Some(found)),
+        Ok(gpus) => return Ok(Some(gpus)),
         Err(absent) if device == "gpu" || listed => return Err(kernels::Error::from(absent).into()),
         // Without a driver the user expects the processors to run the shot, and only a plan gives the reason.
         Err(absent) if job.flag("plan")? || job.flag("verb")? && absent != Absent::NoDriver => {
@@ -333,7 +333,7 @@ fn speeds(offer: &Offer, ndim: usize, world: &World) -> anyhow::Result<Vec<Vec<f
 
 /// Refuses ranks of which some have GPUs and some have none.
 fn all_or_none(on_gpus: &[bool], world: &World) -> anyhow::Result<()> {
-    let place = |on: bool| on_gpus.iter().position(|&found| found == on);
+    let place = |on: bool| on_gpus.iter().position(|&own| own == on);
     world.agree(match (place(true), place(false)) {
         (Some(with), Some(without)) => Err(anyhow!(
             "rank {with} has a GPU but rank {without} has none: either all ranks need one (device=gpu \
@@ -346,8 +346,8 @@ fn all_or_none(on_gpus: &[bool], world: &World) -> anyhow::Result<()> {
 /// Measures the speed of one of the devices, in points per second.
 fn timed(offer: &Offer, ndim: usize) -> anyhow::Result<f64> {
     Ok(match offer.gpus.first() {
-        Some(found) => {
-            let gpu = Arc::new(Gpu::open(found.number)?);
+        Some(properties) => {
+            let gpu = Arc::new(Gpu::open(properties.number)?);
             let whole = Padded::new(&Grid::new_3d([256; 3], [0.0; 3], [1.0; 3]), 0);
             gpu::calibrate(&whole, &gpu, Symmetry::Orthorhombic)?
         }
@@ -369,7 +369,7 @@ fn gpu_words(gpu: &Properties) -> String {
 /// The GPUs with these numbers, in this order; if the list names those of all ranks of a host, the share of
 /// this rank.
 fn named(
-    found: &[Properties],
+    existing: &[Properties],
     list: &[i64],
     Places { place, ranks, .. }: Places,
 ) -> anyhow::Result<Vec<Properties>> {
@@ -384,16 +384,16 @@ fn named(
     let list = &list[place * share..(place + 1) * share];
     let mut taken: Vec<Properties> = Vec::new();
     for &number in list {
-        let Some(gpu) = found.iter().find(|g| i64::try_from(g.number) == Ok(number)) else {
+        let Some(gpu) = existing.iter().find(|g| i64::try_from(g.number) == Ok(number)) else {
             bail!(
                 "gpu={number}: there is no such GPU, or none that the kernels can use; there is {} (CUDA_VISIBLE_DEVICES changes the numbers)",
-                found.iter().map(gpu_words).collect::<Vec<_>>().join(", ")
+                existing.iter().map(gpu_words).collect::<Vec<_>>().join(", ")
             );
         };
         if taken.contains(gpu) {
             bail!(
                 "gpu= names GPU {number} twice: a GPU takes one slab; there is {}",
-                numbers(found)
+                numbers(existing)
             );
         }
         taken.push(gpu.clone());
@@ -404,37 +404,37 @@ fn named(
 /// Returns the `count` GPUs of this rank. If a host has several ranks, each takes the next `count`, unless
 /// each rank sees only its own GPUs.
 fn first(
-    found: &[Properties],
+    existing: &[Properties],
     count: usize,
     Places { place, ranks, .. }: Places,
 ) -> anyhow::Result<Vec<Properties>> {
-    if ranks > 1 && count <= found.len() && found.len() < ranks * count {
-        let apart = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() && found.len() == count;
+    if ranks > 1 && count <= existing.len() && existing.len() < ranks * count {
+        let apart = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() && existing.len() == count;
         if !apart {
             bail!(
                 "{ranks} ranks of this host request ngpu={count} GPUs each, but there are {} ({}); start \
                 fewer ranks, name GPUs by gpu= (several ranks may share one), or set CUDA_VISIBLE_DEVICES \
                 for each rank",
-                found.len(),
-                numbers(found)
+                existing.len(),
+                numbers(existing)
             );
         }
-        return Ok(found.to_vec());
+        return Ok(existing.to_vec());
     }
-    if count > found.len() {
+    if count > existing.len() {
         bail!(
             "ngpu={count} GPUs are requested, but there {} ({}); use ngpu={} or less, or device=cpu, where \
             ngpu= cuts the grid into slabs",
-            if found.len() == 1 {
+            if existing.len() == 1 {
                 "is 1".into()
             } else {
-                format!("are {}", found.len())
+                format!("are {}", existing.len())
             },
-            numbers(found),
-            found.len()
+            numbers(existing),
+            existing.len()
         );
     }
-    Ok(found[place * count..(place + 1) * count].to_vec())
+    Ok(existing[place * count..(place + 1) * count].to_vec())
 }
 
 /// The threads that `threads=` or the environment requests.
@@ -445,7 +445,7 @@ pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
 /// The number of these threads.
 fn threads(job: &Job, ranks: usize) -> anyhow::Result<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let asked = match job.int_opt("threads")? {
+    let count = match job.int_opt("threads")? {
         Some(n) => usize::try_from(n)?.min(4 * cores),
         // Madagascar's flows set this variable to the number of cores of the whole machine, even if the
         // process may use only a few.
@@ -455,7 +455,7 @@ fn threads(job: &Job, ranks: usize) -> anyhow::Result<usize> {
             .map_or(0, |n| n.min(cores)),
     };
     // Ranks of a host share its cores.
-    Ok(if asked == 0 { (cores / ranks).max(1) } else { asked })
+    Ok(if count == 0 { (cores / ranks).max(1) } else { count })
 }
 
 /// The tile that `tile=` requests on a grid of `ndim` dimensions.

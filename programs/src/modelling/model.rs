@@ -210,11 +210,11 @@ impl Volumes {
             }
             Ok(())
         };
-        let wanted = lines(needed(padded, prepared));
-        let mut inspection = Inspection::part(padded, kind, wanted.start, judged.clone());
+        let range = lines(needed(padded, prepared));
+        let mut inspection = Inspection::part(padded, kind, range.start, judged.clone());
         let step = destination.lines((BLOCK_BYTES / (4 * nz * (names + 1))).max(1));
-        for first in wanted.clone().step_by(step) {
-            let count = step.min(wanted.end - first);
+        for first in range.clone().step_by(step) {
+            let count = step.min(range.end - first);
             inspection.block(cpu, destination.block(count)?, load)?;
             destination.commit(first, count)?;
         }
@@ -288,18 +288,18 @@ impl Files {
             Self::Stiffness([ccc, den]) => axes::grid(ccc, den, ndim),
             Self::Layers(grid, _) => Ok(grid.clone()),
         }?;
-        order::tell(job, &self.inputs(), ndim);
+        order::warn(job, &self.inputs(), ndim);
         Ok(grid)
     }
 
     /// The coefficients that the planes of a model of this dimension hold; for velocities, those of an
     /// orthorhombic medium.
     pub fn coefficients(&self, ndim: usize) -> Coefficients {
-        let found = match self {
+        let kind = match self {
             Self::Speeds(_) | Self::Layers(..) => None,
             Self::Stiffness([ccc, _]) => Coefficients::of_count(ndim, ccc.axis(ndim + 1).n),
         };
-        found.unwrap_or(Coefficients::Orthorhombic)
+        kind.unwrap_or(Coefficients::Orthorhombic)
     }
 
     /// Whether the header says that the shear stiffnesses of cut cells are at this place ([`SHEARS`]).

@@ -64,7 +64,7 @@ pub fn of_shot(input: &mut Input, picks: &Picks, count: usize, shot: usize) -> a
 }
 
 /// Warns of data in exact time if the run has the time of its steps.
-pub fn tell_clock(job: &Job, data: &Input, exact: bool) {
+pub fn warn_of_clock(job: &Job, data: &Input, exact: bool) {
     if data.header().text(CLOCK).is_some() && !exact {
         job.warn(&format!(
             "{} has exact time, but the waves of this run have that of their steps: tdc=y gives them exact time, too",
@@ -109,7 +109,7 @@ impl DataTimes {
 
 /// The way in which records become data.
 #[derive(Clone, Copy)]
-pub enum Made {
+pub enum DataSampling {
     /// All records are the data.
     AsTheyAre,
     /// The first records are the data, which end before the run.
@@ -123,24 +123,24 @@ pub enum Made {
 /// # Errors
 /// Returns an error for more data than records at the same times, for invalid times, and for times after the
 /// end of the run.
-pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
-    let found @ DataTimes {
+pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<DataSampling> {
+    let times @ DataTimes {
         first: o,
         step: d,
         count: n,
     } = DataTimes::of(data);
     let (name, step) = (data.name(), run.dt * run.jdata as f64);
     if (d - step).abs() <= 1e-3 * step && (o - run.first).abs() <= 0.1 * run.dt {
-        let wanted = run.steps.div_ceil(run.jdata);
+        let records = run.steps.div_ceil(run.jdata);
         ensure!(
-            n <= wanted,
-            "{name} has n3={n} records, but this run has {wanted} at the same times: give nt={} or more, or \
-            cut the data with sfwindow n3={wanted}",
+            n <= records,
+            "{name} has n3={n} records, but this run has {records} at the same times: give nt={} or more, or \
+            cut the data with sfwindow n3={records}",
             (n - 1) * run.jdata + 1
         );
-        return Ok(match n < wanted {
-            true => Made::OfTheFirst(found),
-            false => Made::AsTheyAre,
+        return Ok(match n < records {
+            true => DataSampling::OfTheFirst(times),
+            false => DataSampling::AsTheyAre,
         });
     }
     ensure!(
@@ -171,16 +171,16 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
         last as f32,
         whole as f32,
         ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil(),
-        lost_times(run, &found, step)
+        lost_times(run, &times, step)
     );
-    Ok(Made::Resampled(found))
+    Ok(DataSampling::Resampled(times))
 }
 
 /// Advice for data that end after the run and have as many records as the run, or a header without times:
 /// their header has lost its times, as happens with plain arrays.
-fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
-    if found.count != run.steps.div_ceil(run.jdata) {
-        return match (found.first, found.step) {
+fn lost_times(run: &Recorded, times: &DataTimes, step: f64) -> String {
+    if times.count != run.steps.div_ceil(run.jdata) {
+        return match (times.first, times.step) {
             (0.0, 1.0) => {
                 ". Their header seems to have no times (o3=0 d3=1): sfput o3= d3= sets them".to_string()
             }
@@ -194,30 +194,30 @@ fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
 }
 
 /// The error message for data that do not have the axes of a survey: receivers, components, times and shots.
-/// `wanted` holds the numbers of receivers and components, and `shots` the numbers of shots of the run and of
+/// `expected` holds the numbers of receivers and components, and `shots` the numbers of shots of the run and of
 /// the whole survey.
-pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [usize; 2]) -> String {
-    let found = [1, 2, 3, 4].map(|i| data.axis(i).n);
+pub fn of_another_survey(data: &Input, what: &str, expected: [usize; 2], shots: [usize; 2]) -> String {
+    let lengths = [1, 2, 3, 4].map(|i| data.axis(i).n);
     let of_shots = match shots {
         [1, 1] => String::new(),
         [run, whole] if run == whole => format!(", n4={run} shots"),
         [run, whole] => format!(", n4={run} shots (or all {whole})"),
     };
-    let [receivers, components] = wanted;
-    let hint = match turned(found, wanted, shots) {
+    let [receivers, components] = expected;
+    let hint = match turned(lengths, expected, shots) {
         Some(words) => format!(
             ". These seem to be such data with their axes in another order: {words} \
             transposes them"
         ),
-        None if found[..2] == wanted && found[3] < shots[0] => {
-            let example = if found[3] == 1 {
+        None if lengths[..2] == expected && lengths[3] < shots[0] => {
+            let example = if lengths[3] == 1 {
                 "1".into()
             } else {
-                format!("1-{}", found[3])
+                format!("1-{}", lengths[3])
             };
             format!(". shots= names the shots that the data hold, as in shots={example}")
         }
-        None if found[0] == receivers && found[1] < components => format!(
+        None if lengths[0] == receivers && lengths[1] < components => format!(
             ". The components are z, x and, in 3-D, y: add zeros for those that were not recorded, as sfpad \
             n2={components} does after the vertical one (if data are compared, give these a weight= of 0, as \
             sfmath output=1-x2 computes it from the data, because otherwise the modelled components count as \
@@ -228,10 +228,10 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
     format!(
         "{} has n1={} n2={} n3={} n4={} and {} values; {what} takes data of this survey: n1={receivers} receivers, n2={components} components, n3 times{of_shots}{hint}",
         data.name(),
-        found[0],
-        found[1],
-        found[2],
-        found[3],
+        lengths[0],
+        lengths[1],
+        lengths[2],
+        lengths[3],
         data.len()
     )
 }
@@ -316,11 +316,15 @@ impl Contribution {
     }
 }
 
-/// Warns of shots, by their numbers in the survey, whose data do not count, and of noise that counts. `heard`
+/// Warns of shots, by their numbers in the survey, whose data do not count, and of noise that counts. `codes`
 /// has the code of the [`Contribution`] of each shot.
-pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()> {
-    let heard: Vec<Contribution> = heard.iter().map(|code| Contribution::of_code(*code)).collect();
-    if let Some(whose) = whose_data(&heard, |heard| heard == Contribution::Unweighted, picks) {
+pub fn warn_of_silent_data(job: &Job, codes: &[u64], picks: &Picks) -> anyhow::Result<()> {
+    let contributions: Vec<Contribution> = codes.iter().map(|code| Contribution::of_code(*code)).collect();
+    if let Some(whose) = whose_data(
+        &contributions,
+        |contribution| contribution == Contribution::Unweighted,
+        picks,
+    ) {
         job.warn(&format!(
             "all weights of {whose} are zero: they add nothing to misfit and gradient"
         ));
@@ -332,7 +336,11 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
         }
         false => "their misfit is that of the modelled records only",
     };
-    if let Some(whose) = whose_data(&heard, |heard| heard == Contribution::Zero, picks) {
+    if let Some(whose) = whose_data(
+        &contributions,
+        |contribution| contribution == Contribution::Zero,
+        picks,
+    ) {
         let place = if job.given("weight") {
             "wherever they have a weight"
         } else {
@@ -340,8 +348,8 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
         };
         job.warn(&format!("{whose} are zero {place}: {effect}"));
     }
-    let is_noisy = |heard| matches!(heard, Contribution::Nonzero { faint } if faint > 0);
-    if let Some(whose) = whose_data(&heard, is_noisy, picks).filter(|_| correlates) {
+    let is_noisy = |contribution| matches!(contribution, Contribution::Nonzero { faint } if faint > 0);
+    if let Some(whose) = whose_data(&contributions, is_noisy, picks).filter(|_| correlates) {
         job.warn(&format!(
             "some traces in {whose} stay below a millionth of the largest value of their shot, which may be \
             rounding noise, and kind=correlation counts them as much as all others: give them the weight 0 \
@@ -352,12 +360,16 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
 }
 
 /// The data of the shots for which `is` is true, in words.
-fn whose_data(heard: &[Contribution], is: impl Fn(Contribution) -> bool, picks: &Picks) -> Option<String> {
-    let shots = (0..heard.len()).filter(|shot| is(heard[*shot]));
+fn whose_data(
+    contributions: &[Contribution],
+    is: impl Fn(Contribution) -> bool,
+    picks: &Picks,
+) -> Option<String> {
+    let shots = (0..contributions.len()).filter(|shot| is(contributions[*shot]));
     let numbers: Vec<usize> = shots.map(|shot| picks.number(shot)).collect();
     match numbers[..] {
         [] => None,
-        _ if numbers.len() == heard.len() => Some("the data".to_string()),
+        _ if numbers.len() == contributions.len() => Some("the data".to_string()),
         [one] => Some(format!("the data of shot {one}")),
         [first, ..] => Some(format!(
             "the data of {} shots (the first is {first})",
@@ -421,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn data_are_heard_where_a_weight_lets_them() {
+    fn data_count_where_a_weight_lets_them() {
         let (some, faint) = (
             Contribution::Nonzero { faint: 0 },
             Contribution::Nonzero { faint: 1 },
@@ -446,15 +458,15 @@ mod tests {
             Contribution::of(&values, Some(&[1.0, 1e3, 1.0, 1.0, 1e3, 1.0]), 3),
             some
         );
-        for heard in [some, faint, Contribution::Zero, Contribution::Unweighted] {
-            assert_eq!(Contribution::of_code(heard.code()), heard);
+        for contribution in [some, faint, Contribution::Zero, Contribution::Unweighted] {
+            assert_eq!(Contribution::of_code(contribution.code()), contribution);
         }
     }
 
     /// Data with as many records as the run that end after it have lost their times: the header has none, or
     /// wrong ones.
     #[test]
-    fn lost_times_are_told_with_those_of_the_run() {
+    fn lost_times_are_named_with_those_of_the_run() {
         let run = Recorded {
             begin: 0.0,
             first: 0.0005,
@@ -462,16 +474,16 @@ mod tests {
             steps: 61,
             jdata: 2,
         };
-        let found = |first: f64, step: f64, count: usize| DataTimes { first, step, count };
-        let words = lost_times(&run, &found(0.0, 0.004, 31), 0.002);
+        let times = |first: f64, step: f64, count: usize| DataTimes { first, step, count };
+        let words = lost_times(&run, &times(0.0, 0.004, 31), 0.002);
         assert!(
             words.contains("as many records as this run")
                 && words.ends_with("sfput o3=0.0005 d3=0.002 gives them its times"),
             "{words}"
         );
-        let words = lost_times(&run, &found(0.0, 1.0, 30), 0.002);
+        let words = lost_times(&run, &times(0.0, 1.0, 30), 0.002);
         assert!(words.contains("seems to have no times"), "{words}");
-        assert_eq!(lost_times(&run, &found(0.0, 0.004, 30), 0.002), "");
-        assert_eq!(lost_times(&run, &found(0.5, 1.0, 30), 0.002), "");
+        assert_eq!(lost_times(&run, &times(0.0, 0.004, 30), 0.002), "");
+        assert_eq!(lost_times(&run, &times(0.5, 1.0, 30), 0.002), "");
     }
 }

@@ -65,8 +65,8 @@ mod tests {
             (part.whole, part.share, part.before, part.number),
             (200, 120, 80, 3)
         );
-        let found = [30, 30, 30, 30, 40].map(|it| part.place(it, 2, 60));
-        assert_eq!(found, [1280, 1340, 1480, 1540, 1680]);
+        let places = [30, 30, 30, 30, 40].map(|it| part.place(it, 2, 60));
+        assert_eq!(places, [1280, 1340, 1480, 1540, 1680]);
         for (own, share, before) in [(0..12, 40, 0), (0..10, 0, 0), (12..13, 20, 40), (20..25, 0, 200)] {
             let part = Part::new(&snapshots, 3, &own, 0);
             assert_eq!(

@@ -119,16 +119,17 @@ impl Picks {
 
     /// Refuses data that, according to their header and their axis of shots, hold other shots. `name` is the
     /// name of the data.
-    pub fn same(&self, name: &str, found: Option<&str>, [own, wanted]: [&Axis; 2]) -> anyhow::Result<()> {
+    pub fn same(&self, name: &str, entry: Option<&str>, [own, expected]: [&Axis; 2]) -> anyhow::Result<()> {
         // Only evenly spaced shots have an axis that identifies them.
-        let even = found.is_none_or(|list| {
-            let found = Self::parse(list, self.whole);
-            found.is_ok_and(|found| step(&found.numbers).is_some())
+        let even = entry.is_none_or(|list| {
+            let others = Self::parse(list, self.whole);
+            others.is_ok_and(|others| step(&others.numbers).is_some())
         });
-        let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * wanted.d.abs();
-        let places = even && step(&self.numbers).is_some() && near(own.o, wanted.o) && near(own.d, wanted.d);
+        let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * expected.d.abs();
+        let places =
+            even && step(&self.numbers).is_some() && near(own.o, expected.o) && near(own.d, expected.d);
         // Data without a list that do not hold all shots can only be identified by their axis.
-        let by_axis = found.is_none() && own.n != self.whole;
+        let by_axis = entry.is_none() && own.n != self.whole;
         let words = |list: Option<&str>, axis: &Axis| {
             let list = list.map_or("all shots".into(), |list| format!("shots={list}"));
             let axis = format!("with o4={} d4={}", axis.o, axis.d);
@@ -139,17 +140,17 @@ impl Picks {
             }
         };
         ensure!(
-            found == self.listed() || places,
+            entry == self.listed() || places,
             "{name} is of {}, but this run of {}: give the data of a run with the same shots",
-            words(found, own),
-            words(self.listed(), wanted)
+            words(entry, own),
+            words(self.listed(), expected)
         );
         Ok(())
     }
 
     /// The shots of this survey that the header of a file lists.
-    pub fn of_header(&self, name: &str, found: Option<&str>) -> anyhow::Result<Self> {
-        match found {
+    pub fn of_header(&self, name: &str, entry: Option<&str>) -> anyhow::Result<Self> {
+        match entry {
             Some(list) => Self::parse(list, self.whole).with_context(|| format!("the header of {name}")),
             None => Ok(Self::all(self.whole)),
         }
@@ -165,22 +166,25 @@ impl Picks {
     pub fn places_in(
         &self,
         name: &str,
-        found: Option<&str>,
-        [own, wanted]: [&Axis; 2],
+        entry: Option<&str>,
+        [own, expected]: [&Axis; 2],
     ) -> anyhow::Result<Vec<Option<usize>>> {
-        let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * wanted.d.abs();
-        if self.same(name, found, [own, wanted]).is_ok() && near(own.o, wanted.o) && near(own.d, wanted.d) {
+        let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * expected.d.abs();
+        if self.same(name, entry, [own, expected]).is_ok()
+            && near(own.o, expected.o)
+            && near(own.d, expected.d)
+        {
             return Ok((0..self.count()).map(Some).collect());
         }
-        let others = self.of_header(name, found)?;
+        let others = self.of_header(name, entry)?;
         // If the picked shots are evenly spaced, so is the survey, and the data must have the axis of their
         // shots.
         if let (Some(step), Some(&first)) = (step(&self.numbers), self.numbers.first()) {
-            let d = wanted.d / step as f32;
+            let d = expected.d / step as f32;
             let all = Axis {
-                o: wanted.o - first as f32 * d,
+                o: expected.o - first as f32 * d,
                 d,
-                ..wanted.clone()
+                ..expected.clone()
             };
             let axis = others.axis(&all);
             ensure!(
@@ -189,7 +193,7 @@ impl Picks {
                 does not say which; give the data as they were written",
                 own.o,
                 own.d,
-                found.map_or("all shots".into(), |list| format!("shots={list}")),
+                entry.map_or("all shots".into(), |list| format!("shots={list}")),
                 axis.o,
                 axis.d
             );
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn ranges_are_read() {
-        for (text, wanted, again) in [
+        for (text, expected, again) in [
             (
                 "1-4,7,10-20:2",
                 vec![0, 1, 2, 3, 6, 9, 11, 13, 15, 17, 19],
@@ -270,18 +274,18 @@ mod tests {
             ("1,5,6,7", vec![0, 4, 5, 6], "1,5-7"),
         ] {
             let picks = Picks::parse(text, 20).unwrap();
-            assert_eq!(picks.numbers, wanted, "{text}");
+            assert_eq!(picks.numbers, expected, "{text}");
             assert_eq!(picks.listed(), Some(again), "{text}");
             assert_eq!(Picks::parse(again, 20).unwrap(), picks);
             let all: Vec<usize> = (0..20).collect();
-            assert_eq!(picks.of(all), wanted);
+            assert_eq!(picks.of(all), expected);
             assert_eq!(picks.of(vec![7]), [7]);
         }
     }
 
     #[test]
-    fn what_is_no_range_is_told() {
-        for (text, wanted) in [
+    fn what_is_no_range_is_refused() {
+        for (text, expected) in [
             (
                 "0-3",
                 "there is no shot 0: there are 20 shots (n3= of sou= and rec=), counted from 1",
@@ -299,10 +303,10 @@ mod tests {
             ("two", "`two` is neither"),
             ("1,,2", "`` is neither"),
         ] {
-            let said = Picks::parse(text, 20).unwrap_err().to_string();
+            let message = Picks::parse(text, 20).unwrap_err().to_string();
             assert!(
-                said.contains(&format!("shots={text}: ")) && said.contains(wanted),
-                "{said}"
+                message.contains(&format!("shots={text}: ")) && message.contains(expected),
+                "{message}"
             );
         }
     }
@@ -345,8 +349,8 @@ mod tests {
             // These shots begin at the same place.
             (Some("2-6:2"), &axis("2-6:2")),
         ] {
-            let said = picks.same("d", list, [places, &own]).unwrap_err().to_string();
-            assert!(said.contains("but this run of shots=2-8:3"), "{said}");
+            let message = picks.same("d", list, [places, &own]).unwrap_err().to_string();
+            assert!(message.contains("but this run of shots=2-8:3"), "{message}");
         }
     }
 }

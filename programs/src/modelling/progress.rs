@@ -29,7 +29,7 @@ pub enum Progress {
 }
 
 /// The step of the next line: each tenth of a run has one, even if the run was resumed.
-fn next_told(done: usize, steps: usize) -> usize {
+fn next_line(done: usize, steps: usize) -> usize {
     ((done * 10 / steps.max(1) + 1) * steps).div_ceil(10)
 }
 
@@ -55,7 +55,7 @@ impl Progress {
                 name: job.program().into(),
                 steps,
                 first,
-                next: next_told(first, steps),
+                next: next_line(first, steps),
                 begun: Instant::now(),
             });
         }
@@ -76,7 +76,7 @@ impl Progress {
                 let rate = (done - *first) as f64 / begun.elapsed().as_secs_f64();
                 let left = (*steps - done) as f64 / rate;
                 eprintln!("{name}: step {done} of {steps}, {rate:.1} steps/s, {left:.0} s left");
-                *next = next_told(done, *steps);
+                *next = next_line(done, *steps);
             }
             _ => {}
         }
@@ -119,16 +119,16 @@ impl Recorder<f32> for Watched<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::next_told;
+    use super::next_line;
 
     #[test]
-    fn every_tenth_of_a_run_is_told() {
+    fn every_tenth_of_a_run_has_a_line() {
         assert_eq!(
-            [0, 99, 100, 250, 999].map(|done| next_told(done, 1000)),
+            [0, 99, 100, 250, 999].map(|done| next_line(done, 1000)),
             [100, 100, 200, 300, 1000]
         );
         // There may be fewer steps than lines, or no steps at all.
-        assert_eq!([0, 1, 2].map(|done| next_told(done, 3)), [1, 2, 3]);
-        assert_eq!(next_told(0, 0), 0);
+        assert_eq!([0, 1, 2].map(|done| next_line(done, 3)), [1, 2, 3]);
+        assert_eq!(next_line(0, 0), 0);
     }
 }

@@ -59,8 +59,8 @@ impl What {
         let Self::At(quantity) = self else {
             return "along the fibre";
         };
-        let found = QUANTITIES.iter().find(|(_, own, ..)| *own == quantity);
-        found.map_or(VECTOR, |(.., names)| *names)[ndim - 2]
+        let row = QUANTITIES.iter().find(|(_, own, ..)| *own == quantity);
+        row.map_or(VECTOR, |(.., names)| *names)[ndim - 2]
     }
 
     /// Whether its components are those of a vector along the axes.
@@ -84,7 +84,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
 pub fn of_data(job: &Job) -> anyhow::Result<(&'static str, What, &'static str)> {
     let text = one_quantity(job)?;
     match all().find(|(word, ..)| *word == text) {
-        Some(found) => Ok(found),
+        Some(known) => Ok(known),
         None => {
             let words: Vec<_> = all().map(|(word, ..)| word).collect();
             bail!("data={text}: receivers record {}", words.join(", "))

@@ -7,7 +7,7 @@ use super::growth::Growth;
 use super::part::Part;
 use super::turn::Turn;
 pub use super::words::steps_between;
-use super::words::{takes_snapshots, tell_all_zero, tell_growth};
+use super::words::{takes_snapshots, warn_of_growth, warn_of_zeros};
 use super::world::World;
 use anyhow::{Context, bail};
 use kernels::grid::points::Snapshots;
@@ -64,9 +64,9 @@ pub fn window(
 
 /// Gives an axis of the snapshots the label and the unit of the axis `model` of the model, else the label `name`.
 pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
-    let told = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    axis.label = told(&model.label).or(Some(name.into()));
-    axis.unit = told(&model.unit);
+    let nonempty = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    axis.label = nonempty(&model.label).or(Some(name.into()));
+    axis.unit = nonempty(&model.unit);
 }
 
 /// The axes of the outputs of a run.
@@ -80,11 +80,11 @@ pub struct Records {
     /// The number of steps from record to record.
     pub jdata: usize,
     /// The axes of the snapshots, if there are any.
-    pub snapshots: Option<Films>,
+    pub snapshots: Option<SnapshotAxes>,
 }
 
 /// The axes of snapshots.
-pub struct Films {
+pub struct SnapshotAxes {
     /// The axis of all steps, which begins at the time of the first snapshot.
     pub time: Axis,
     /// The number of steps from one snapshot to the next.
@@ -147,14 +147,14 @@ impl Outputs {
             last_axis: records
                 .snapshots
                 .as_ref()
-                .map_or(0, |films| films.window.len() + 2),
+                .map_or(0, |snapshots| snapshots.window.len() + 2),
             snapshots: snapshots.map_or(Wavefield::Nothing, Wavefield::Stream),
             turn: None,
             divide: None,
             steps: records
                 .snapshots
                 .as_ref()
-                .map_or(usize::MAX, |films| films.time.n),
+                .map_or(usize::MAX, |snapshots| snapshots.time.n),
         })
     }
 
@@ -165,18 +165,18 @@ impl Outputs {
         data.set_axis(2, &records.components);
         data.set_axis(3, &thinned(&records.time, records.jdata));
         data.set_rank(3);
-        let Some(films) = &records.snapshots else {
+        let Some(snapshots) = &records.snapshots else {
             return Ok((data, None));
         };
         let mut wfl = job.tagged_output("wfl")?;
-        films
+        snapshots
             .window
             .iter()
             .enumerate()
             .for_each(|(i, axis)| wfl.set_axis(i + 1, axis));
-        let rank = films.window.len();
-        wfl.set_axis(rank + 1, &films.components);
-        wfl.set_axis(rank + 2, &thinned(&films.time, films.every));
+        let rank = snapshots.window.len();
+        wfl.set_axis(rank + 1, &snapshots.components);
+        wfl.set_axis(rank + 2, &thinned(&snapshots.time, snapshots.every));
         wfl.set_rank(rank + 2);
         Ok((data, Some(wfl)))
     }
@@ -192,12 +192,12 @@ impl Outputs {
     }
 
     /// Puts a text into the headers.
-    pub fn tell(&mut self, key: &str, text: &str) {
+    pub fn put_text(&mut self, key: &str, text: &str) {
         self.each(|file| file.put_text(key, text));
     }
 
     /// Puts a value into the headers, a number or a text between quotes.
-    pub fn tell_as_written(&mut self, key: &str, value: &str) {
+    pub fn put_raw(&mut self, key: &str, value: &str) {
         self.each(|file| file.put_raw(key, value));
     }
 
@@ -211,30 +211,30 @@ impl Outputs {
     }
 
     /// Sets the quantity in the headers, as in `velocity in m/s`: as a whole, and as label and unit for pictures.
-    pub fn tell_quantity(&mut self, quantity: &str) {
+    pub fn put_quantity(&mut self, quantity: &str) {
         if let Some(data) = &mut self.data {
             put_quantity(data, quantity);
         }
-        self.tell_quantity_of_snapshots(quantity);
+        self.put_quantity_of_snapshots(quantity);
     }
 
     /// Sets the quantity only in the header of the snapshots.
-    pub fn tell_quantity_of_snapshots(&mut self, quantity: &str) {
+    pub fn put_quantity_of_snapshots(&mut self, quantity: &str) {
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
             put_quantity(wfl, quantity);
         }
     }
 
     /// Notes unusual clocks of the data and snapshots in the headers: exact time, or that of the steps.
-    pub fn tell_clock(&mut self, timing: &Timing) {
+    pub fn put_clock(&mut self, timing: &Timing) {
         if let (Some(records), Some(steps)) = (timing.clock_of_records(), timing.clock_of_steps()) {
-            self.tell(CLOCK, records);
-            self.tell_snapshots(CLOCK, &steps);
+            self.put_text(CLOCK, records);
+            self.put_text_of_snapshots(CLOCK, &steps);
         }
     }
 
     /// Puts a text into the header of the snapshots.
-    pub fn tell_snapshots(&mut self, key: &str, text: &str) {
+    pub fn put_text_of_snapshots(&mut self, key: &str, text: &str) {
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
             wfl.put_text(key, text);
         }
@@ -446,10 +446,10 @@ impl Writer {
             data.finish()?;
             // A single record of the first step precedes all waves; another warning has reported that.
             if self.silent && !(records == 1 && job.int("jdata")? > 1) {
-                tell_all_zero(job);
+                warn_of_zeros(job);
             }
             if let Some(factor) = self.growth.factor() {
-                tell_growth(job, factor, None);
+                warn_of_growth(job, factor, None);
             }
         }
         Ok(())

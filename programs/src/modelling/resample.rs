@@ -137,23 +137,23 @@ impl Resampler {
     /// Takes the next record and returns the samples that can then be computed.
     pub fn push(&mut self, record: &[f32]) -> Vec<Vec<f32>> {
         self.records.push_back(record.to_vec());
-        let mut made = Vec::new();
+        let mut samples = Vec::new();
         while self.next < self.times.count
             && self.times.needed(self.next)[1] < (self.begin + self.records.len()) as i64
         {
-            made.push(self.sample());
+            samples.push(self.sample());
         }
-        made
+        samples
     }
 
     /// The rest of the samples; the next record is the first of another run.
     pub fn finish(&mut self) -> Vec<Vec<f32>> {
-        let mut made = Vec::new();
+        let mut samples = Vec::new();
         while self.next < self.times.count && !self.records.is_empty() {
-            made.push(self.sample());
+            samples.push(self.sample());
         }
         *self = Self::new(self.times);
-        made
+        samples
     }
 
     /// The next sample.
@@ -210,15 +210,15 @@ impl Samples {
     /// Resamples records `[record][number]` to samples `[sample][number]`, with the same bits as [`Resampler`].
     pub fn of(&self, records: &[f32]) -> Vec<f32> {
         let numbers = records.len() / self.records.max(1);
-        let mut made = Vec::with_capacity(self.count() * numbers);
+        let mut values = Vec::with_capacity(self.count() * numbers);
         for row in &self.rows {
             let mut sums = vec![0.0; numbers];
             for (record, weight) in (row.first..).zip(&row.weights) {
                 add(*weight, &records[record * numbers..][..numbers], &mut sums);
             }
-            made.extend(sums.into_iter().map(|sum| sum as f32));
+            values.extend(sums.into_iter().map(|sum| sum as f32));
         }
-        made
+        values
     }
 
     /// The transpose: from samples to records.
@@ -247,19 +247,19 @@ mod tests {
 
     /// Samples of a wave with this frequency, in periods per second.
     fn resampled(times: Times, frequency: f64) -> Vec<f64> {
-        let mut made = Vec::new();
+        let mut samples = Vec::new();
         let mut resampler = Resampler::new(times);
         let records = (times.count as f64 * times.step / times.dt) as usize + 1;
         for k in 0..records {
             let t = times.first + k as f64 * times.dt;
-            made.extend(resampler.push(&[(2.0 * PI * frequency * t).sin() as f32, 3.0]));
+            samples.extend(resampler.push(&[(2.0 * PI * frequency * t).sin() as f32, 3.0]));
         }
-        made.extend(resampler.finish());
-        assert_eq!(made.len(), times.count);
+        samples.extend(resampler.finish());
+        assert_eq!(samples.len(), times.count);
         // A constant is reproduced once the zeros before it have left the filter.
         let behind = (HALF * times.dt.max(times.step) / times.step) as usize + 2;
-        assert!(made[behind..].iter().all(|x| (x[1] - 3.0).abs() < 1e-5));
-        made.into_iter().map(|x| f64::from(x[0])).collect()
+        assert!(samples[behind..].iter().all(|x| (x[1] - 3.0).abs() < 1e-5));
+        samples.into_iter().map(|x| f64::from(x[0])).collect()
     }
 
     /// The largest magnitude; NaN counts as larger than all numbers.
@@ -279,20 +279,20 @@ mod tests {
             count: 20,
         };
         let mut resampler = Resampler::new(times);
-        let mut made = Vec::new();
+        let mut samples = Vec::new();
         for _ in 0..80 {
-            made.extend(resampler.push(&[1.0]));
+            samples.extend(resampler.push(&[1.0]));
         }
-        made.extend(resampler.finish());
+        samples.extend(resampler.finish());
         let [first, last] = times.needed(0);
         let all: f64 = (first..=last).map(|k| times.weight(k as f64 * times.dt)).sum();
-        let wanted = 0.5 * (1.0 + times.weight(0.0) / all);
+        let expected = 0.5 * (1.0 + times.weight(0.0) / all);
         assert!(
-            (f64::from(made[0][0]) - wanted).abs() < 1e-6,
-            "{} for {wanted}",
-            made[0][0]
+            (f64::from(samples[0][0]) - expected).abs() < 1e-6,
+            "{} for {expected}",
+            samples[0][0]
         );
-        assert!((made[19][0] - 1.0).abs() < 1e-6, "{}", made[19][0]);
+        assert!((samples[19][0] - 1.0).abs() < 1e-6, "{}", samples[19][0]);
     }
 
     /// All samples computed at once are those that are computed one by one, and the transpose is exact, for
@@ -316,23 +316,23 @@ mod tests {
             let noise = |k: usize| ((k * 7919 % 1009) as f32 / 504.5 - 1.0) * 1e3;
             let given: Vec<f32> = (0..records * numbers).map(noise).collect();
             let samples = Samples::new(&times, records);
-            let made = samples.of(&given);
-            let (mut resampler, mut wanted) = (Resampler::new(times), Vec::new());
+            let result = samples.of(&given);
+            let (mut resampler, mut expected) = (Resampler::new(times), Vec::new());
             for record in given.chunks_exact(numbers) {
-                wanted.extend(resampler.push(record));
+                expected.extend(resampler.push(record));
             }
-            wanted.extend(resampler.finish());
-            assert_eq!(made, wanted.concat());
+            expected.extend(resampler.finish());
+            assert_eq!(result, expected.concat());
             let other: Vec<f32> = (0..count * numbers).map(|k| noise(k + 17)).collect();
             let dot = |a: &[f32], b: &[f32]| -> f64 {
                 assert_eq!(a.len(), b.len());
                 a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
             };
-            let products = [dot(&made, &other), dot(&given, &samples.transposed(&other))];
+            let products = [dot(&result, &other), dot(&given, &samples.transposed(&other))];
             // Numbers are rounded once on each side, by 1e-7 of sums of a few hundred terms that partly
             // cancel.
             let off =
-                (products[0] - products[1]).abs() / dot(&made, &made).sqrt() / dot(&other, &other).sqrt();
+                (products[0] - products[1]).abs() / dot(&result, &result).sqrt() / dot(&other, &other).sqrt();
             println!("{first} {step}: {off:.1e}");
             assert!(off < 1e-8, "{products:?}");
         }
@@ -352,11 +352,11 @@ mod tests {
             .map(|k| [0, 1, 2].map(|number| f32::from((k % 97) * 61 % 89 + number)))
             .collect();
         let mut whole = Resampler::new(times);
-        let mut wanted: Vec<_> = given.iter().flat_map(|record| whole.push(record)).collect();
-        wanted.extend(whole.finish());
+        let mut expected: Vec<_> = given.iter().flat_map(|record| whole.push(record)).collect();
+        expected.extend(whole.finish());
         for end in 0..given.len() {
             let mut earlier = Resampler::new(times);
-            let mut made: Vec<_> = given[..end]
+            let mut samples: Vec<_> = given[..end]
                 .iter()
                 .flat_map(|record| earlier.push(record))
                 .collect();
@@ -364,9 +364,9 @@ mod tests {
             bytes.extend(b"others");
             let mut later = Resampler::new(times);
             assert_eq!(later.restore(3, &bytes), Some(&b"others"[..]), "{end}");
-            made.extend(given[end..].iter().flat_map(|record| later.push(record)));
-            made.extend(later.finish());
-            assert_eq!(made, wanted, "{end}");
+            samples.extend(given[end..].iter().flat_map(|record| later.push(record)));
+            samples.extend(later.finish());
+            assert_eq!(samples, expected, "{end}");
         }
         assert_eq!(Resampler::new(times).restore(3, &whole.kept()[..23]), None);
     }
@@ -389,19 +389,19 @@ mod tests {
             let inner = (HALF * coarse / step) as usize + 1;
             let inside = inner..times.count - inner;
             let frequency = 0.3 / coarse;
-            let made = resampled(times, frequency);
+            let samples = resampled(times, frequency);
             let off = largest(
                 inside
                     .clone()
-                    .map(|k| made[k] - (2.0 * PI * frequency * k as f64 * step).sin()),
+                    .map(|k| samples[k] - (2.0 * PI * frequency * k as f64 * step).sin()),
             );
             assert!(off < 1e-4, "{step}: {off}");
             if step > dt {
                 // Half of a wave is left in the middle of the slope, and nothing beyond it. At half the sampling
                 // frequency itself all samples of a sine are zero.
                 let left = |frequency: f64| {
-                    let made = resampled(times, frequency / step);
-                    largest(inside.clone().map(|k| made[k]))
+                    let samples = resampled(times, frequency / step);
+                    largest(inside.clone().map(|k| samples[k]))
                 };
                 let shares = [0.34, CUT, 0.501, 0.52, 0.55, 0.8].map(left);
                 println!("{step}: {shares:?}");

@@ -11,12 +11,12 @@ pub const SETTINGS: &str = "settings";
 const ALSO_FREE: [&str; 4] = ["tdc", "shots", "finished", "out"];
 
 /// Writes the parameters of a survey into its headers.
-pub fn tell(job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
+pub fn write(job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
     let words: Vec<String> = of(job)?
         .into_iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    outputs.tell(SETTINGS, &words.join(" "));
+    outputs.put_text(SETTINGS, &words.join(" "));
     Ok(())
 }
 

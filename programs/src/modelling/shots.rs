@@ -151,8 +151,8 @@ fn make_all(
     hand_on(&mut |place| {
         let worker = workers.all.first_mut();
         let all = worker.map(|worker| outcomes(attempt(worker, &own[place..=place]).end()));
-        let made = all.and_then(|mut outcomes| outcomes.pop());
-        made.unwrap_or_else(|| Outcome::Failed(anyhow!("there is no worker to compute it")))
+        let outcome = all.and_then(|mut outcomes| outcomes.pop());
+        outcome.unwrap_or_else(|| Outcome::Failed(anyhow!("there is no worker to compute it")))
     })
 }
 
@@ -220,8 +220,8 @@ fn attempt<'a>(worker: &mut Worker<'a>, numbers: &[usize]) -> Begun<'a> {
 
 /// The outcomes of shots.
 fn outcomes(all: All) -> Vec<Outcome> {
-    let outcome = |made| match (made, rsf_io::interrupted()) {
-        (Ok(made), _) => Outcome::Done(made),
+    let outcome = |result| match (result, rsf_io::interrupted()) {
+        (Ok(result), _) => Outcome::Done(result),
         (Err(_), Some(signal)) => Outcome::Stopped(signal),
         (Err(error), None) => Outcome::Failed(error),
     };
@@ -295,7 +295,7 @@ mod tests {
         let (todo, mut taken): (Vec<usize>, _) = ((0..10).collect(), Vec::new());
         in_order(&todo, workers, &World::alone(), &mut |number, outcome| {
             taken.push(match outcome {
-                Outcome::Done(made) => made.values[0] as usize,
+                Outcome::Done(result) => result.values[0] as usize,
                 Outcome::Failed(_) => number + 100,
                 Outcome::Stopped(_) => 0,
             });
@@ -339,10 +339,10 @@ mod tests {
         use std::sync::atomic::{AtomicUsize, Ordering};
         let todo: Vec<usize> = (0..40).collect();
         for batch in [1, 2] {
-            let made = AtomicUsize::new(0);
+            let computed = AtomicUsize::new(0);
             let worker = || {
                 let one = |&number: &usize| {
-                    made.fetch_add(1, Ordering::SeqCst);
+                    computed.fetch_add(1, Ordering::SeqCst);
                     Ok(ShotResult {
                         values: vec![number as f32],
                         ..ShotResult::default()
@@ -352,7 +352,7 @@ mod tests {
             };
             let (workers, mut most) = (vec![worker(), worker()], 0);
             let allowed = AHEAD * 2 * batch;
-            let count = || made.load(Ordering::SeqCst);
+            let count = || computed.load(Ordering::SeqCst);
             in_order(
                 &todo,
                 of(workers, batch),
@@ -376,14 +376,14 @@ mod tests {
                 (allowed..=bound).contains(&most),
                 "{most} shots are made ahead, of {allowed} with batches of {batch}"
             );
-            assert_eq!(made.into_inner(), todo.len(), "batches of {batch}");
+            assert_eq!(computed.into_inner(), todo.len(), "batches of {batch}");
         }
     }
 
     #[test]
     fn plans_count_rounds() {
         let world = World::alone();
-        for (counts, groups, wanted) in [
+        for (counts, groups, expected) in [
             ((3, 3), 1, "there are 3, which takes about 6.0 s"),
             ((16, 16), 4, "there are 16, 4 at a time, which takes about 8.0 s"),
             (
@@ -397,13 +397,13 @@ mod tests {
                 "there are 3, 3 of them taken over from finished=, which takes about 0.0 s",
             ),
         ] {
-            assert_eq!(plan(counts, (groups, 1, 2.0), &world).unwrap(), wanted);
+            assert_eq!(plan(counts, (groups, 1, 2.0), &world).unwrap(), expected);
         }
     }
 
     #[test]
     fn batches_are_of_like_size() {
-        for (shots, workers, most, wanted) in [
+        for (shots, workers, most, expected) in [
             (32, 1, 12, 11),
             (30, 1, 8, 8),
             (5, 1, 8, 5),
@@ -411,7 +411,7 @@ mod tests {
             (0, 1, 8, 1),
             (9, 2, 1, 1),
         ] {
-            assert_eq!(batch(shots, workers, most), wanted, "{shots} {workers} {most}");
+            assert_eq!(batch(shots, workers, most), expected, "{shots} {workers} {most}");
         }
     }
 
@@ -422,7 +422,7 @@ mod tests {
             let mut taken = Vec::new();
             let mut take = |number: usize, outcome: Outcome| {
                 taken.push(match outcome {
-                    Outcome::Done(made) => made.values[0] as usize,
+                    Outcome::Done(result) => result.values[0] as usize,
                     _ => number + 100,
                 });
                 Ok(())
@@ -431,8 +431,8 @@ mod tests {
                 let workers = (0..count).map(|_| worker()).collect();
                 in_order(&todo, of(workers, batch), &World::alone(), &mut take).unwrap();
             }
-            let wanted = todo.map(|number| if number == 5 { 105 } else { number });
-            assert_eq!(taken, wanted.repeat(3), "{count} workers");
+            let expected = todo.map(|number| if number == 5 { 105 } else { number });
+            assert_eq!(taken, expected.repeat(3), "{count} workers");
         }
         in_order(&[], of(Vec::new(), 1), &World::alone(), &mut |_, _| {
             bail!("none is there")

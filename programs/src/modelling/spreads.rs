@@ -155,10 +155,10 @@ impl Spreads {
     pub fn head(&self, job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
         if self.count() > 1 || self.picks.listed().is_some() {
             outputs.count_shots(&self.axis);
-            settings::tell(job, outputs)?;
+            settings::write(job, outputs)?;
         }
         if let Some(list) = self.picks.listed() {
-            outputs.tell("shots", list);
+            outputs.put_text("shots", list);
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ mod tests {
     /// States of surveys are identified by their points: a receiver at another place, or in another shot,
     /// changes the checksum.
     #[test]
-    fn checksums_tell_spreads_apart() {
+    fn checksums_distinguish_spreads() {
         let spreads = |sources: Vec<Vec<Point>>, receivers: Vec<Vec<Point>>| Spreads {
             axis: Axis::new(2, 0.0, 1.0),
             across: Axis::new(2, 0.0, 1.0),

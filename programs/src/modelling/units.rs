@@ -107,16 +107,16 @@ pub fn density(job: &Job, density: f64, place: &str) {
     }
 }
 
-/// Warns of implausible P velocities and densities of regions, `[vp, density]` of each; `told` says which of
+/// Warns of implausible P velocities and densities of regions, `[vp, density]` of each; `checks` says which of
 /// the two to check.
-pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
+pub fn regions(job: &Job, regions: &[[f64; 2]], checks: [bool; 2]) {
     let fastest = regions.iter().map(|[vp, _]| *vp).max_by(f64::total_cmp);
     fastest
-        .filter(|_| told[0])
+        .filter(|_| checks[0])
         .into_iter()
         .for_each(|vp| _ = speed(job, vp));
     let densities = regions.iter().map(|[_, density]| *density).enumerate();
-    let least = densities.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| told[1]);
+    let least = densities.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| checks[1]);
     if let Some((region, least)) = least {
         density(job, least, &format!("in region {region}"));
     }
@@ -170,8 +170,8 @@ mod tests {
             (&["us", "usec", "\u{b5}s", "\u{3bc}s"], "s", 1e-6),
         ] {
             for word in words {
-                let (found, text) = other(word).unwrap_or_else(|| panic!("{word} is not known"));
-                assert_eq!((found, text.parse::<f64>()), (si, Ok(factor)), "{word}");
+                let (unit, text) = other(word).unwrap_or_else(|| panic!("{word} is not known"));
+                assert_eq!((unit, text.parse::<f64>()), (si, Ok(factor)), "{word}");
             }
         }
         for word in ["", "m", "m/s", "s", "kg/m3", "kg/m^3", "Pa"] {

@@ -76,7 +76,7 @@ pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
 }
 
 /// Warns of records that grow by this factor; `shots` are their shots in a survey.
-pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
+pub fn warn_of_growth(job: &Job, factor: f32, shots: Option<&str>) {
     let of = shots.map_or(String::new(), |shots| format!(" of {shots}"));
     job.warn(&format!(
         "the records{of} grow by a factor of {} until the end of the run, after the waves have passed: this \
@@ -91,7 +91,7 @@ pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
 }
 
 /// Warns of a run whose data are all zero.
-pub fn tell_all_zero(job: &Job) {
+pub fn warn_of_zeros(job: &Job) {
     job.warn(
         "all data are zero: no wave reached a receiver; check the sources, their histories or wavelets, and the number of steps",
     );
@@ -114,10 +114,10 @@ mod tests {
             ", or ",
             Hint::Processors
         ]);
-        let told = "shot 3: use more GPUs (ngpu=), or run on the processors (device=cpu)";
+        let expected = "shot 3: use more GPUs (ngpu=), or run on the processors (device=cpu)";
         let error = anyhow::Error::from(error).context("shot 3");
-        assert_eq!(explained(&error), told);
-        assert_eq!(explain(error).to_string(), told);
+        assert_eq!(explained(&error), expected);
+        assert_eq!(explain(error).to_string(), expected);
     }
 
     #[test]

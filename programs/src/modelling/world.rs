@@ -74,7 +74,7 @@ impl World {
         // Before the ranks have met, the first one of the launcher reports errors.
         Self::join(all.size, all.by).map_err(|error| match all.rank {
             0 => error,
-            _ => rsf_io::Error::Told(1).into(),
+            _ => rsf_io::Error::Reported(1).into(),
         })
     }
 
@@ -121,10 +121,10 @@ impl World {
     fn join(size: usize, launcher: &str) -> anyhow::Result<Self> {
         let world = ranks::World::start()?;
         if world.size() != size {
-            let (found, version) = (world.size(), ranks::version());
+            let (count, version) = (world.size(), ranks::version());
             world.end();
             return Err(anyhow!(
-                "started by {launcher} as {size} ranks, but the MPI of this build ({version}) finds {found}: use the launcher of that MPI, or build with the MPI of {launcher}"
+                "started by {launcher} as {size} ranks, but the MPI of this build ({version}) finds {count}: use the launcher of that MPI, or build with the MPI of {launcher}"
             ));
         }
         let world = Self::Mpi(world);
@@ -206,7 +206,7 @@ impl World {
             return outcome;
         }
         // A rank that only knows that another rank reports an error does not have its own message.
-        let own = outcome.as_ref().err().filter(|error| !is_told(error));
+        let own = outcome.as_ref().err().filter(|error| !is_reported(error));
         let code = own.map_or(0, rsf_io::exit_code);
         let words = own.map_or(String::new(), explained);
         let mut mine = words.clone().into_bytes();
@@ -216,7 +216,7 @@ impl World {
             return outcome;
         };
         if first != self.ranks().rank() {
-            return Err(rsf_io::Error::Told(all[first].last().copied().unwrap_or(1)).into());
+            return Err(rsf_io::Error::Reported(all[first].last().copied().unwrap_or(1)).into());
         }
         let all_know = all.iter().all(|other| *other == all[first]);
         let words = match all_know {
@@ -271,20 +271,20 @@ impl World {
     pub fn by_host(&self, need: f64, free: f64) -> anyhow::Result<Vec<(String, usize, [f64; 2])>> {
         let hosts = self.ranks().all_gather(self.ranks().host().as_bytes())?;
         let all = self.numbers(&[need, free].map(f64::to_bits))?;
-        let mut found: Vec<(String, usize, [f64; 2])> = Vec::new();
+        let mut list: Vec<(String, usize, [f64; 2])> = Vec::new();
         for (host, numbers) in hosts.iter().zip(&all) {
             let host = String::from_utf8_lossy(host).into_owned();
             let number = |k: usize| numbers.get(k).map_or(0.0, |&bits| f64::from_bits(bits));
-            match found.iter_mut().find(|known| known.0 == host) {
+            match list.iter_mut().find(|known| known.0 == host) {
                 Some((_, ranks, [needed, least])) => {
                     *ranks += 1;
                     *needed += number(0);
                     *least = least.min(number(1));
                 }
-                None => found.push((host, 1, [number(0), number(1)])),
+                None => list.push((host, 1, [number(0), number(1)])),
             }
         }
-        Ok(found)
+        Ok(list)
     }
 
     /// The ranks in words, as in `4 ranks on 2 hosts; rank 0: `; empty for a process that is alone.
@@ -305,11 +305,11 @@ impl World {
 
     /// Combines the findings about parts of the model. The rank with the first bad cell gets it, and the
     /// others fail without a message, so [`World::agree`] must be called next.
-    pub fn merge(&self, found: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
+    pub fn merge(&self, findings: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
         if self.is_alone() {
-            return Ok(found);
+            return Ok(findings);
         }
-        let words: Vec<u64> = match &found {
+        let words: Vec<u64> = match &findings {
             Ok(findings) => findings.to_words().to_vec(),
             Err(bad) => vec![bad.cell as u64],
         };
@@ -320,9 +320,9 @@ impl World {
             .map(|words| words[0])
             .min()
         {
-            return match found {
+            return match findings {
                 Err(bad) if bad.cell as u64 == first => Ok(Err(bad)),
-                _ => Err(rsf_io::Error::Told(1).into()),
+                _ => Err(rsf_io::Error::Reported(1).into()),
             };
         }
         let read = |words: &Vec<u64>| Findings::from_words(words.as_slice().try_into().ok()?);
@@ -358,7 +358,7 @@ impl World {
         let ours = |cause: &(dyn std::error::Error + 'static)| {
             matches!(
                 cause.downcast_ref(),
-                Some(rsf_io::Error::Told(_) | rsf_io::Error::DryRun)
+                Some(rsf_io::Error::Reported(_) | rsf_io::Error::DryRun)
             )
         };
         let agreed = error.chain().find_map(|cause| cause.downcast_ref::<Agreed>());
@@ -368,10 +368,12 @@ impl World {
         }
         // Launchers end all ranks when one fails, so the message is printed first.
         if code.is_some() {
-            tell(&error, "");
+            print_error(&error, "");
         }
         self.ranks().all_gather(&[])?;
-        self.finish(Err(code.map_or(error, |code| rsf_io::Error::Told(code).into())))
+        self.finish(Err(
+            code.map_or(error, |code| rsf_io::Error::Reported(code).into())
+        ))
     }
 
     #[cfg(feature = "mpi")]
@@ -391,7 +393,7 @@ impl World {
             std::thread::sleep(std::time::Duration::from_millis(30 * world.rank().min(20) as u64));
             let named = error.chain().any(|cause| cause.is::<Agreed>());
             let name = if named { String::new() } else { self.name() + ": " };
-            tell(&error, &name);
+            print_error(&error, &name);
             world.abort(rsf_io::exit_code(&error));
         }
         error
@@ -400,7 +402,7 @@ impl World {
 
 /// Prints an error as a single line, unless the reader of the output has closed the pipe.
 #[cfg(feature = "mpi")]
-fn tell(error: &anyhow::Error, who: &str) {
+fn print_error(error: &anyhow::Error, who: &str) {
     use std::io::Write;
     let agreed = error.chain().find_map(|cause| cause.downcast_ref::<Agreed>());
     if agreed.map_or_else(|| rsf_io::exit_code(error), |agreed| agreed.code) == rsf_io::CLOSED_PIPE {
@@ -408,16 +410,16 @@ fn tell(error: &anyhow::Error, who: &str) {
     }
     let text = explained(error);
     let line: Vec<&str> = text.lines().map(str::trim).collect();
-    let told = format!("{}: {who}{}\n", program(), line.join(" "));
+    let message = format!("{}: {who}{}\n", program(), line.join(" "));
     // If stderr is closed, the error cannot be printed.
-    let _ = std::io::stderr().write_all(told.as_bytes());
+    let _ = std::io::stderr().write_all(message.as_bytes());
     // Launchers may lose output that a rank wrote just before its end.
     std::thread::sleep(std::time::Duration::from_millis(200));
 }
 
 /// Whether another rank reports the error.
-fn is_told(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(rsf_io::Error::Told(_)))
+fn is_reported(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(rsf_io::Error::Reported(_)))
 }
 
 /// The name by which this program was called.

@@ -69,7 +69,7 @@ impl Model {
         let mut sources = Vec::new();
         for (slot, name) in NAMES.iter().enumerate() {
             let value = if law.uses(slot) {
-                asked(job, slot)?
+                number_or_file(job, slot)?
             } else {
                 NumberOrFile::Number(0.0)
             };
@@ -166,7 +166,7 @@ impl Model {
     }
 
     /// Warns of anisotropy parameters in files that are larger than those of any rock, among the cells read so far.
-    pub(super) fn tell_percent(&self, job: &Job) {
+    pub(super) fn warn_of_percent(&self, job: &Job) {
         for (name, largest) in NAMES.iter().zip(self.largest) {
             warn_of_percent(job, name, largest);
         }
@@ -223,7 +223,7 @@ impl Grid {
 }
 
 /// The number or file of a parameter; without `vp=` the P velocity comes from standard input.
-fn asked(job: &mut Job, slot: usize) -> Result<NumberOrFile> {
+fn number_or_file(job: &mut Job, slot: usize) -> Result<NumberOrFile> {
     let name = NAMES[slot];
     if let Some(value) = job.number_or_file(name)? {
         return Ok(value);
@@ -279,13 +279,13 @@ fn not_otherwise(job: &Job, grid: &Grid) -> Result<()> {
             if !job.given(&key) {
                 continue;
             }
-            let said = match letter {
+            let given = match letter {
                 "n" => job.int(&key)? as f32,
                 _ => job.float(&key)?,
             };
-            if said != value {
+            if given != value {
                 bail!(
-                    "{key}={said} is given, but {} gives the grid and has {key}={value}: leave out {key}= \
+                    "{key}={given} is given, but {} gives the grid and has {key}={value}: leave out {key}= \
                     (sfwindow cuts a file, and sfput changes its axes)",
                     grid.name
                 );

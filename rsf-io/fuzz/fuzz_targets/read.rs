@@ -23,12 +23,21 @@ fn scratch() -> &'static PathBuf {
 fn getters(header: &Header) {
     for (key, _) in header.entries() {
         let key = String::from_utf8_lossy(key);
-        let _ = (header.int(&key), header.large_int(&key), header.float(&key), header.double(&key));
+        let _ = (
+            header.int(&key),
+            header.large_int(&key),
+            header.float(&key),
+            header.double(&key),
+        );
         let _ = (header.flag(&key), header.text(&key), header.path(&key));
-        for wanted in [0, 1, 7] {
-            assert!(header.ints(&key, wanted).is_none_or(|list| list.len() == wanted));
-            assert!(header.floats(&key, wanted).is_none_or(|list| list.len() == wanted));
-            assert!(header.flags(&key, wanted).is_none_or(|list| list.len() == wanted));
+        for length in [0, 1, 7] {
+            assert!(header.ints(&key, length).is_none_or(|list| list.len() == length));
+            assert!(
+                header
+                    .floats(&key, length)
+                    .is_none_or(|list| list.len() == length)
+            );
+            assert!(header.flags(&key, length).is_none_or(|list| list.len() == length));
         }
     }
     (1..=9).for_each(|i| drop(header.axis(i)));
@@ -39,7 +48,9 @@ fn getters(header: &Header) {
 fn elements<T: Element>(input: &mut Input) {
     let mut piece = vec![T::zeroed(); 97];
     if input.is_seekable() && input.len() >= 97 {
-        input.read_at(input.len() - 97, &mut piece).expect("the length was checked at opening");
+        input
+            .read_at(input.len() - 97, &mut piece)
+            .expect("the length was checked at opening");
     }
     let _ = input.skip(1);
     for _ in 0..40 {
@@ -61,7 +72,9 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(again.entries().eq(header.entries()));
     }
     fs::write(scratch(), bytes).expect("the scratch file is writable");
-    let Ok(mut input) = Input::open(scratch()) else { return };
+    let Ok(mut input) = Input::open(scratch()) else {
+        return;
+    };
     let kind = input.format().kind;
     let supported = input.format().to_string();
     if matches!(supported.as_str(), "xdr_long" | "xdr_double") {

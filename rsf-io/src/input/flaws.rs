@@ -11,13 +11,13 @@ impl Input {
     /// data with elements of twice the size would be read as twice as many numbers.
     pub(super) fn compare_sizes(&mut self) {
         let (size, format) = (self.format.kind.size(), self.format);
-        if let Some(said) = self.header.int("esize")
-            && said > 0
+        if let Some(esize) = self.header.int("esize")
+            && esize > 0
             && format.is_binary()
-            && said as usize != size
+            && esize as usize != size
         {
             self.noted.flaws.push(format!(
-                "{}: esize={said} in the header is not the size of {format} numbers, which is {size} bytes: they are read as {format}",
+                "{}: esize={esize} in the header is not the size of {format} numbers, which is {size} bytes: they are read as {format}",
                 self.name
             ));
         }

@@ -45,7 +45,7 @@ const KNOWN: [(&[u8], &str); 20] = [
 const LOOK: usize = 4096;
 
 /// An error message with advice if the first bytes are not an RSF header; `None` if they may be one.
-pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
+pub(super) fn message(first: &[u8], path: Option<&Path>) -> Option<String> {
     let first = &first[..first.len().min(LOOK)];
     if let Some((_, what)) = KNOWN.iter().find(|(bytes, _)| first.starts_with(bytes)) {
         return Some(format!("is not an RSF file but {what}"));
@@ -131,30 +131,30 @@ mod tests {
             .flat_map(|x| x.to_ne_bytes())
             .collect();
         for header in ["", "n1=5\n\tin=\"x@\"\n", "sf\u{e4}\tuser\nlabel=\"\u{f6}\"\n"] {
-            assert_eq!(told(header.as_bytes(), None), None);
+            assert_eq!(message(header.as_bytes(), None), None);
             let inline = [header.as_bytes(), &TERMINATOR, &numbers].concat();
-            assert_eq!(told(&inline, None), None, "numbers after a header");
+            assert_eq!(message(&inline, None), None, "numbers after a header");
         }
-        let said = told(&numbers, Some(Path::new("a/vp.rsf@"))).unwrap();
+        let text = message(&numbers, Some(Path::new("a/vp.rsf@"))).unwrap();
         assert!(
-            said.contains("begin with 3000, 1.5, -20000") && said.contains("give the header (vp.rsf)"),
-            "{said}"
+            text.contains("begin with 3000, 1.5, -20000") && text.contains("give the header (vp.rsf)"),
+            "{text}"
         );
         assert!(
-            told(&[1, 0, 0, 0, 2, 0, 0, 0], None)
+            message(&[1, 0, 0, 0, 2, 0, 0, 0], None)
                 .unwrap()
                 .contains("contains binary data without an RSF header")
         );
         for points in ["1000 500\n1200 500\n", "# x, z\n1e3,500\n", "x z\n1000\t500"] {
-            let said = told(points.as_bytes(), None).unwrap();
+            let text = message(points.as_bytes(), None).unwrap();
             assert!(
-                said.contains("a table of numbers (1") && said.contains("sfcsv2rsf <"),
-                "{said}"
+                text.contains("a table of numbers (1") && text.contains("sfcsv2rsf <"),
+                "{text}"
             );
         }
-        assert_eq!(told(b"only words\nand no numbers\n", None), None);
+        assert_eq!(message(b"only words\nand no numbers\n", None), None);
         assert!(
-            told(b"\x89PNG\r\n", None)
+            message(b"\x89PNG\r\n", None)
                 .unwrap()
                 .contains("is not an RSF file but a picture (PNG)")
         );

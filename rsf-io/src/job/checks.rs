@@ -74,7 +74,7 @@ impl Job {
             let everywhere = format!(
                 "sfmath n1= output={word} makes one that has this number everywhere, with n2= and so on, or < FILE for the axes of another file"
             );
-            let advice = declared.and_then(|param| param.made_by).unwrap_or(&everywhere);
+            let advice = declared.and_then(|param| param.recipe).unwrap_or(&everywhere);
             return Err(Error::new(format!(
                 "{key}={word} is a number, but {key}= takes an RSF file ({doc}): {advice}"
             )));

@@ -31,9 +31,9 @@ impl Job {
     pub fn settings(&self, but: &[&str]) -> Result<Vec<(&'static str, Option<String>)>> {
         let files = [ParamKind::Input, ParamKind::Output, ParamKind::NumberOrFile];
         let params = self.program.params.iter();
-        let asked = params
+        let given = params
             .filter(|p| !p.ignored && p.is_shown() && !files.contains(&p.kind) && !but.contains(&p.name));
-        asked
+        given
             .map(|p| Ok((p.name, self.value(p.name)?.map(|value| words(&value)))))
             .collect()
     }

@@ -12,7 +12,7 @@ impl Job {
     ///
     /// # Errors
     /// Returns an error under RSF_STRICT=1.
-    pub fn tell_word(&self, text: &str) -> Result<()> {
+    pub fn warn_of_word(&self, text: &str) -> Result<()> {
         if strict() {
             return Err(Error::new(format!("{text} (RSF_STRICT is set)")));
         }
@@ -39,12 +39,12 @@ impl Job {
     /// Prints the line `prog: text` on stderr; silent if another process prints the messages ([`crate::second`]).
     pub fn say(&self, text: &str) {
         if !self.mute {
-            self.tell(text);
+            self.print_line(text);
         }
     }
 
     /// Prints the line `prog: text` on stderr, in every process.
-    pub fn tell(&self, text: &str) {
+    pub fn print_line(&self, text: &str) {
         // One write keeps lines of several threads apart; a closed stderr is no reason to stop.
         let line = format!("{}: {text}\n", self.name);
         let _ = std::io::stderr().lock().write_all(line.as_bytes());

@@ -106,11 +106,11 @@ impl Written {
             Error::os(what, cause)
         };
         let there = fs::metadata(path).map_err(failed)?.len();
-        let wanted = self.start + self.bytes;
-        if there < wanted {
+        let needed = self.start + self.bytes;
+        if there < needed {
             return Err(Error::new(format!(
                 "{output}: data file {shown} of the interrupted run has {there} bytes, but the state requires \
-                {wanted}: it was cut or written again; resume= needs it unchanged"
+                {needed}: it was cut or written again; resume= needs it unchanged"
             )));
         }
         if self.tail != 0 && self.mark().map_err(failed)? != self.tail {

@@ -21,18 +21,18 @@ impl Output {
             return Ok(());
         }
         // SAFETY: all bytes of this structure may be zero.
-        let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+        let mut disk: libc::statvfs = unsafe { std::mem::zeroed() };
         // SAFETY: the descriptor is open as long as the file, and the structure is a local variable.
-        if unsafe { libc::fstatvfs(file.as_raw_fd(), &raw mut found) } != 0 {
+        if unsafe { libc::fstatvfs(file.as_raw_fd(), &raw mut disk) } != 0 {
             return Ok(());
         }
-        let free = found.f_bavail as f64 * found.f_frsize as f64;
-        let wanted = elements as f64 * self.format.kind.size() as f64;
-        if wanted > free {
+        let free = disk.f_bavail as f64 * disk.f_frsize as f64;
+        let needed = elements as f64 * self.format.kind.size() as f64;
+        if needed > free {
             return Err(Error::new(format!(
                 "{} takes {}, but its disk has {} left: write fewer samples, or choose another place (datapath=)",
                 self.data_name,
-                gigabytes(wanted),
+                gigabytes(needed),
                 gigabytes(free)
             )));
         }

@@ -20,32 +20,32 @@ Source = Union[str, "os.PathLike[str]", BinaryIO]
 SPACE = ("y", "x", "z")
 
 
-def one(found: Any) -> None:
+def one(results: Any) -> None:
     """Raises ValueError for a dict of several results or of named coordinates in place of one array."""
-    if isinstance(found, Mapping):
-        if found and set(map(str, found)) <= set(SPACE):
-            raise ValueError(f"these are named coordinates: sifaka.points({', '.join(f'{name}={value}' for name, value in found.items())}) makes an array of points of them")
-        name = "data" if "data" in found else next(iter(found), "data")
-        raise ValueError(f"these are several results ({', '.join(map(str, found))}): take one, as found[{str(name)!r}]")
+    if isinstance(results, Mapping):
+        if results and set(map(str, results)) <= set(SPACE):
+            raise ValueError(f"these are named coordinates: sifaka.points({', '.join(f'{name}={value}' for name, value in results.items())}) makes an array of points of them")
+        name = "data" if "data" in results else next(iter(results), "data")
+        raise ValueError(f"these are several results ({', '.join(map(str, results))}): take one, as found[{str(name)!r}]")
 
 
-def dataset(found: Any) -> rsfdata.Dataset:
+def dataset(value: Any) -> rsfdata.Dataset:
     """The RSF dataset of an array, a DataArray or a Dataset. Dimensions called z, x and y are put in the order of RSF files."""
-    one(found)
-    if isinstance(found, rsfdata.Dataset):
-        return found
-    if isinstance(found, xarray.DataArray):
-        names = list(found.dims)
+    one(value)
+    if isinstance(value, rsfdata.Dataset):
+        return value
+    if isinstance(value, xarray.DataArray):
+        names = list(value.dims)
         places = [i for i, name in enumerate(names) if name in SPACE]
         for place, name in zip(places, [name for name in SPACE if name in names]):
             names[place] = name
-        for name in [str(name) for name in names if name in SPACE and name in found.coords]:
-            axis = found[name].values
+        for name in [str(name) for name in names if name in SPACE and name in value.coords]:
+            axis = value[name].values
             if axis.ndim == 1 and axis.size > 1 and axis.dtype.kind in "iuf" and (np.diff(axis) < 0).all():
                 up = ", and here z points down: if it is a height, array.assign_coords(z=top - array.z) makes depths of it" if name == "z" else ""
                 raise ValueError(f"{name} decreases from {axis[0]:g} to {axis[-1]:g}, but axes of space must increase: array.sortby({name!r}) reverses it{up}")
-        return rsfdata.from_xarray(found.transpose(*names))
-    array = np.asarray(found)
+        return rsfdata.from_xarray(value.transpose(*names))
+    array = np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise rsfdata.RsfError(f"an array of numbers is needed, but this one holds {array.dtype}")
     return rsfdata.Dataset(np.atleast_1d(array))
@@ -57,12 +57,12 @@ def read(source: Source, rec: Any = None) -> xarray.DataArray:
     rec: the points of the receivers of data (an array or the name of a file), whose positions become the coordinates x[, y], z; a file of data
     does not contain them.
     """
-    found = rsfdata.read(source).to_xarray()
+    data = rsfdata.read(source).to_xarray()
     if rec is None:
-        return found
-    placed = with_places(found, rec, {})
+        return data
+    placed = with_places(data, rec, {})
     if "z" not in placed.coords:
-        raise ValueError(f"rec= does not have the receivers of these data, whose dimensions are {dict(found.sizes)}: give one point for each r, and for each shot if the receivers move")
+        raise ValueError(f"rec= does not have the receivers of these data, whose dimensions are {dict(data.sizes)}: give one point for each r, and for each shot if the receivers move")
     return placed
 
 
@@ -83,7 +83,7 @@ def write(target: Source, array: Any, **keys: Any) -> None:
     values = np.asarray(array)
     if not isinstance(array, xarray.DataArray) and values.dtype == np.float64 and values.ndim == 2 and values.shape[1] in (2, 3):
         # An array with rows of x, z or x, y, z is a list of points.
-        _tell_rounding(["x", "y", "z"] if values.shape[1] == 3 else ["x", "z"], list(values.T))
+        _warn_of_rounding(["x", "y", "z"] if values.shape[1] == 3 else ["x", "z"], list(values.T))
     rsfdata.write(target, dataset(array), **keys)
 
 
@@ -123,16 +123,16 @@ def points(**coordinates: Any) -> np.ndarray:
         if np.asarray(coordinates[name]).dtype.kind not in "biuf":
             raise ValueError(f"{name}={coordinates[name]!r}: a coordinate is a number, a list or an array of numbers: range(0, 2000, 10), or numpy.arange(0, 2000, 2.5)")
     exact = [np.atleast_1d(np.asarray(coordinates[name], dtype="f8")) for name in order]
-    _tell_rounding(order, exact)
+    _warn_of_rounding(order, exact)
     lists = [values.astype("f4") for values in exact]
     try:
         return np.stack(np.broadcast_arrays(*lists), axis=-1)
     except ValueError:
-        told = " and ".join(f"{name} has {', '.join(map(str, values.shape))} numbers" for name, values in zip(order, lists))
-        raise ValueError(f"{told}: give the same number of each, or one for all points") from None
+        lengths = " and ".join(f"{name} has {', '.join(map(str, values.shape))} numbers" for name, values in zip(order, lists))
+        raise ValueError(f"{lengths}: give the same number of each, or one for all points") from None
 
 
-def _tell_rounding(names: list[str], lists: list[np.ndarray]) -> None:
+def _warn_of_rounding(names: list[str], lists: list[np.ndarray]) -> None:
     """Warns, as sfpoints does, if single precision rounds a coordinate by more than 0.01 or a thousandth of the distance between points."""
     for name, values in zip(names, lists):
         off = np.where(np.abs(values) < 1000, 0, np.abs(values - values.astype("f4")))

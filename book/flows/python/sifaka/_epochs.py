@@ -26,13 +26,13 @@ def places(inventory: Any, when: Any = None) -> Dict[str, Any]:
     at = None if when is None else when.timestamp
     holds = lambda stay: at is not None and stay[0] <= at <= stay[1]
     # max() takes the first of several equal ones.
-    found = {name: max(all_of, key=lambda stay: (holds(stay), stay[1], stay[0])) for name, all_of in stays.items()}
+    chosen = {name: max(all_of, key=lambda stay: (holds(stay), stay[1], stay[0])) for name, all_of in stays.items()}
     moved = [name for name, all_of in stays.items() if any(a[1] <= b[0] and a[2] != b[2] for a in all_of for b in all_of)]
     if at is None and moved:
-        told = moved[0] if len(moved) == 1 else f"{len(moved)} stations, {moved[0]} the first of them,"
-        warnings.warn(f"{told} had different positions in several epochs: the latest epoch is taken; event= gives the time whose epoch counts", stacklevel=3)
-    outside = [name for name, stay in found.items() if at is not None and not holds(stay)]
+        subject = moved[0] if len(moved) == 1 else f"{len(moved)} stations, {moved[0]} the first of them,"
+        warnings.warn(f"{subject} had different positions in several epochs: the latest epoch is taken; event= gives the time whose epoch counts", stacklevel=3)
+    outside = [name for name, stay in chosen.items() if at is not None and not holds(stay)]
     if outside:
-        told = outside[0] if len(outside) == 1 else f"{len(outside)} stations, {outside[0]} the first of them,"
-        warnings.warn(f"{told} had no epoch at the time of the event, {when}: the latest epoch is taken", stacklevel=3)
-    return {name: spot for name, (_, _, spot) in found.items()}
+        subject = outside[0] if len(outside) == 1 else f"{len(outside)} stations, {outside[0]} the first of them,"
+        warnings.warn(f"{subject} had no epoch at the time of the event, {when}: the latest epoch is taken", stacklevel=3)
+    return {name: spot for name, (_, _, spot) in chosen.items()}

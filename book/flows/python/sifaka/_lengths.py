@@ -22,6 +22,6 @@ def in_metres(values: np.ndarray, unit: Any, what: str, path: Union[str, "os.Pat
     factor = LENGTHS.get(unit.strip().lower() if isinstance(unit, str) else unit)
     if factor is None:
         return values
-    told = "kilometres" if factor == 1000 else "feet"
-    warnings.warn(f"{os.fspath(path)}: {what} are in {told} and are converted to metres (factor {factor:.7g})", stacklevel=4)
+    lengths = "kilometres" if factor == 1000 else "feet"
+    warnings.warn(f"{os.fspath(path)}: {what} are in {lengths} and are converted to metres (factor {factor:.7g})", stacklevel=4)
     return factor * values

@@ -37,11 +37,11 @@ def warn(text: str) -> None:
 
 def in_python(text: str) -> str:
     """Converts the shell commands in a message to calls: `sftransp plane=13` becomes `sifaka.run("sftransp", array, plane=13)`."""
-    return COMMAND.sub(lambda found: _call(found.group(), text), text)
+    return COMMAND.sub(lambda match: _call(match.group(), text), text)
 
 
 def _call(command: str, text: str) -> str:
-    made, output = "", re.search(r" > ([^\s;]+)$", command)
+    result, output = "", re.search(r" > ([^\s;]+)$", command)
     # If another command of the text reads the output, it is written to a file; otherwise the call returns an array.
     out = f"out={_quoted(output[1])}" if output and text.count(output[1]) > 1 else ""
     stages = re.sub(r" > \S+$", "", command).split(" | ")
@@ -49,14 +49,14 @@ def _call(command: str, text: str) -> str:
         program, *words = WHOLE.findall(stage)
         if "<" in words:
             at = words.index("<")
-            made = f'"{words[at + 1]}"'
+            result = f'"{words[at + 1]}"'
             del words[at : at + 2]
         files = [_quoted(word) for word in words if "=" not in word]
-        array = files or ([made] if made else [] if program in SOURCES else ["array"])
+        array = files or ([result] if result else [] if program in SOURCES else ["array"])
         pairs = [f"{key}={_value(value)}" for key, value in (word.split("=", 1) for word in words if "=" in word)]
         pairs += [out] if out and stage == stages[-1] else []
-        made = f"sifaka.run({', '.join([_quoted(program), *array, *pairs])})"
-    return made
+        result = f"sifaka.run({', '.join([_quoted(program), *array, *pairs])})"
+    return result
 
 
 def _value(word: str) -> str:

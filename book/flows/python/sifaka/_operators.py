@@ -53,20 +53,20 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
             finally:
                 call.words = before
 
-        def fitting(self, found: rsfdata.Dataset, like: rsfdata.Dataset) -> np.ndarray:
-            if found.array.size != like.array.size:
-                raise ValueError(f"{self.call.name} wrote an array of {found.array.shape}, but {like.array.shape} was expected; give linop a model and data with the axes of the input with adj=n and with adj=y")
-            return found.array.ravel()
+        def fitting(self, answer: rsfdata.Dataset, like: rsfdata.Dataset) -> np.ndarray:
+            if answer.array.size != like.array.size:
+                raise ValueError(f"{self.call.name} wrote an array of {answer.array.shape}, but {like.array.shape} was expected; give linop a model and data with the axes of the input with adj=n and with adj=y")
+            return answer.array.ravel()
 
         def _matvec(self, vector: np.ndarray) -> np.ndarray:
             return self.fitting(self.apply(vector, self.model, "n"), self.data)
 
         def _rmatvec(self, vector: np.ndarray) -> np.ndarray:
-            found = self.apply(vector, self.data, "y")
-            values = self.fitting(found, self.model)
-            if found.array.shape == self.model.array.shape and not all(axis.label for axis in self.model.axes):
+            answer = self.apply(vector, self.data, "y")
+            values = self.fitting(answer, self.model)
+            if answer.array.shape == self.model.array.shape and not all(axis.label for axis in self.model.axes):
                 # The label of a gradient is not that of any vector.
-                self.named = self.model.like(found.array, found.axes)
+                self.named = self.model.like(answer.array, answer.axes)
             return values
 
         def to_model(self, vector: np.ndarray) -> xarray.DataArray:

@@ -35,8 +35,8 @@ class ProgramError(RuntimeError):
     """The message of a program that failed, with `program`, `status` and all of its `messages`."""
 
     def __init__(self, program: str, status: int, messages: List[str]) -> None:
-        told = [line for line in messages if not line.startswith("warning: ") and not STEP.match(line)]
-        super().__init__(f"{program}: {told[-1] if told else f'it ended with status {status}'}")
+        errors = [line for line in messages if not line.startswith("warning: ") and not STEP.match(line)]
+        super().__init__(f"{program}: {errors[-1] if errors else f'it ended with status {status}'}")
         self.program, self.status, self.messages = program, status, messages
 
 
@@ -79,10 +79,10 @@ def book() -> Optional[str]:
 def version(path: str, written: float) -> str:
     """The version line of a program, whose file was `written` at that time; empty if it is not a program of Sifaka (Madagascar has programs of the same names)."""
     try:
-        told = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", errors="replace")
+        answer = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    _, _, line = told.stdout.partition("\n")[0].strip().partition(" ")
+    _, _, line = answer.stdout.partition("\n")[0].strip().partition(" ")
     return line if line.startswith("sifaka-") else ""
 
 
@@ -97,28 +97,28 @@ def find(program: str) -> str:
     named = os.environ.get("SIFAKA_BIN")
     if named and not os.path.isdir(named):
         raise FileNotFoundError(f"SIFAKA_BIN={named}: there is no such folder; SIFAKA_BIN is the folder whose programs run, and without it the programs of this package run")
-    said = lambda path: version(path, os.path.getmtime(path))
+    version_of = lambda path: version(path, os.path.getmtime(path))
     for name in (program, f"sf{program}"):
         if not name.startswith("sf"):
             continue
-        found = []
+        paths = []
         for folder in folders():
             path = (shutil.which(name) or "") if folder == "PATH" else os.path.join(folder, name)
-            if os.path.isfile(path) and os.access(path, os.X_OK) and (folder != "PATH" or said(path)):
-                found.append(path)
-        if not found:
+            if os.path.isfile(path) and os.access(path, os.X_OK) and (folder != "PATH" or version_of(path)):
+                paths.append(path)
+        if not paths:
             continue
-        first, *others = found
-        other = next((path for path in others if not os.path.samefile(path, first) and said(path) != said(first)), None)
+        first, *others = paths
+        other = next((path for path in others if not os.path.samefile(path, first) and version_of(path) != version_of(first)), None)
         if other and "SIFAKA_BIN" not in os.environ:
-            warn(f"using {first} ({said(first)}); there is also {other} ({said(other)}). Set SIFAKA_BIN to the folder whose programs should run")
+            warn(f"using {first} ({version_of(first)}); there is also {other} ({version_of(other)}). Set SIFAKA_BIN to the folder whose programs should run")
         return first
     on_path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     listed = [part for folder in folders() for part in (on_path if folder == "PATH" else [folder]) if os.path.isdir(part)]
     there = sorted({name for folder in listed for name in os.listdir(folder) if name.startswith("sf")})
-    wanted = program if program.startswith("sf") else f"sf{program}"
+    name_of_program = program if program.startswith("sf") else f"sf{program}"
     # An incomplete name, such as sfvsgrad, suggests the programs that begin with it.
-    near = [name for name in there if len(wanted) > 4 and name.startswith(wanted)][:3] or difflib.get_close_matches(wanted, there, 1)
+    near = [name for name in there if len(name_of_program) > 4 and name.startswith(name_of_program)][:3] or difflib.get_close_matches(name_of_program, there, 1)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise FileNotFoundError(f"{program}: no such program; {hint}Looked for in {', '.join(folders())}; pip install of the wheel brings the programs, ./sconsw builds them in a checkout, and SIFAKA_BIN names their folder")
 
@@ -128,11 +128,11 @@ def described(path: str) -> Dict[str, Any]:
     """The description of a program (--sfdoc), with its parameters by name."""
     done = subprocess.run([path, "--sfdoc"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8")
     try:
-        told = json.loads(done.stdout)
+        description = json.loads(done.stdout)
     except ValueError:
         raise ProgramError(path, done.returncode, ["this is not a program of Sifaka: it has no --sfdoc"]) from None
-    told["params"] = {name: one for one in told["params"] for name in [one["name"], *one["aliases"]]}
-    return told
+    description["params"] = {name: one for one in description["params"] for name in [one["name"], *one["aliases"]]}
+    return description
 
 
 def doc(program: str) -> str:
@@ -148,7 +148,7 @@ class Call:
         self.name, self.receivers = os.path.basename(self.path), parameters.get("rec")
         self.params = described(self.path)["params"]
         # The report on the quality of a mesh is text, which is printed like messages.
-        self.told = bool(parameters.get("verb")) or "judge" in self.params and parameters.get("judge", True)
+        self.is_verbose = bool(parameters.get("verb")) or "judge" in self.params and parameters.get("judge", True)
         if parameters.get("out") is True:
             raise ValueError("out=True: out= is the name of a file for standard output; without out= an array is returned")
         # Picture programs have their own parameter out=.
@@ -206,16 +206,16 @@ class Call:
             value = upright(value)
         path = os.path.join(self.folder, f"in-{name}.rsf")
         try:
-            found = dataset(value)
+            data = dataset(value)
         except rsfdata.RsfError as fault:
             raise rsfdata.RsfError(f"{'standard input' if name.isdecimal() else name + '='}: {fault}") from None
-        if found.array.dtype.kind in "iu" and self._takes_reals(name):
-            found = found.like(whole(name, found.array))
-        if found.array.dtype == np.float64:
-            largest = np.max(np.abs(found.array), where=np.isfinite(found.array), initial=0)
+        if data.array.dtype.kind in "iu" and self._takes_reals(name):
+            data = data.like(whole(name, data.array))
+        if data.array.dtype == np.float64:
+            largest = np.max(np.abs(data.array), where=np.isfinite(data.array), initial=0)
             if largest > np.finfo("f4").max:
                 raise ValueError(f"{name}: numbers up to {largest:.3g} are too large for single precision, whose limit is 3.4e38: scale the array")
-        rsfdata.write(path, found.like(found.array.astype("c8")) if found.array.dtype.kind == "c" else found)
+        rsfdata.write(path, data.like(data.array.astype("c8")) if data.array.dtype.kind == "c" else data)
         return path
 
     def inputs(self, given: tuple) -> Optional[str]:
@@ -244,7 +244,7 @@ class Call:
             pipes = dict(stdin=source, stdout=target, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace")
             with subprocess.Popen([self.path, *words], **pipes) as process:
                 try:
-                    messages = [self.plain(line) for line in heard(process, self.name, progress)]
+                    messages = [self.plain(line) for line in message_lines(process, self.name, progress)]
                 except BaseException:
                     process.terminate()
                     settle(before, out)
@@ -252,7 +252,7 @@ class Call:
         for line in messages:
             if line.startswith("warning: "):
                 warn(f"{self.name}: {line[9:]}")
-            elif self.told and not process.returncode and not STEP.match(line):
+            elif self.is_verbose and not process.returncode and not STEP.match(line):
                 print(f"{self.name}: {line}", file=sys.stderr)
         if process.returncode:
             settle(before, out)
@@ -278,10 +278,10 @@ def same_places(data: Any, points: Any) -> None:
         return
     placed = with_places(data, points, {})
     names = [name for name in ("x", "y", "z") if name in placed.coords and name in data.coords]
-    own, wanted = (np.stack([np.broadcast_to(array[name], array["z"].shape).astype("f4") for name in names], -1) for array in (data, placed))
-    if own.shape != wanted.shape or own.shape[-1] < 2 or np.allclose(own, wanted, rtol=1e-5, atol=1e-3):
+    own, expected = (np.stack([np.broadcast_to(array[name], array["z"].shape).astype("f4") for name in names], -1) for array in (data, placed))
+    if own.shape != expected.shape or own.shape[-1] < 2 or np.allclose(own, expected, rtol=1e-5, atol=1e-3):
         return
-    rows = [places.reshape(-1, len(names)) for places in (own, wanted)]
+    rows = [places.reshape(-1, len(names)) for places in (own, expected)]
     first = int(np.argmax(~np.isclose(rows[0], rows[1], rtol=1e-5, atol=1e-3).all(-1)))
     has, takes = (" ".join(f"{name}={value:g}" for name, value in zip(names, places[first])) for places in rows)
     sort = [places[np.lexsort(places.T)] for places in rows]
@@ -328,9 +328,9 @@ class Answer:
         """Standard output as a dataset."""
         return rsfdata.read(self.out)
 
-    def placed(self, found: rsfdata.Dataset) -> xarray.DataArray:
+    def placed(self, data: rsfdata.Dataset) -> xarray.DataArray:
         """A dataset as a DataArray, with the coordinates x[, y], z of receivers."""
-        array, points = found.to_xarray(), self.call.receivers
+        array, points = data.to_xarray(), self.call.receivers
         if points is None:
             return array
         return with_places(array, points, {} if self.call.name.startswith("sfewefd") else {"units": "m"})
@@ -357,7 +357,7 @@ class Answer:
         return {"data": self.main(), **others}
 
 
-def heard(process: "subprocess.Popen[str]", name: str, progress: Progress) -> List[str]:
+def message_lines(process: "subprocess.Popen[str]", name: str, progress: Progress) -> List[str]:
     """The messages of a program without its name, shown as they arrive."""
     messages: List[str] = []
     bar = not callable(progress) and bool(progress)

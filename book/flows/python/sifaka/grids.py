@@ -65,58 +65,58 @@ def write(path: Path, data: xarray.DataArray) -> None:
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending in FOREIGN:
         raise ValueError(f"{os.fspath(path)}: write() makes NetCDF, but {ending} is the suffix of another format: choose .nc or .grd (gdal_translate of GDAL and xarray convert it)")
-    made = data.astype("f4").rename(data.name or "data").copy()
-    for name in made.dims:
-        if name in made.coords and made[name].dtype.kind in "iuf":
+    result = data.astype("f4").rename(data.name or "data").copy()
+    for name in result.dims:
+        if name in result.coords and result[name].dtype.kind in "iuf":
             letter = {"x": "X", "y": "Y", "z": "Z", "t": "T"}.get(str(name))
-            more: Dict[str, Any] = {"actual_range": [float(made[name].min()), float(made[name].max())]}
+            more: Dict[str, Any] = {"actual_range": [float(result[name].min()), float(result[name].max())]}
             if letter and letter != "T":
                 more["axis"] = letter
             if letter == "Z":
                 more["positive"] = "down"
-            made[name].attrs.update(more)
-    label = made.attrs.pop("label", None)
+            result[name].attrs.update(more)
+    label = result.attrs.pop("label", None)
     if label:
-        made.attrs["long_name"] = str(label)
-    if "unit" in made.attrs:
-        made.attrs["units"] = str(made.attrs.pop("unit"))
-    history = str(made.attrs.pop("history", ""))
+        result.attrs["long_name"] = str(label)
+    if "unit" in result.attrs:
+        result.attrs["units"] = str(result.attrs.pop("unit"))
+    history = str(result.attrs.pop("history", ""))
     # NetCDF attributes must be numbers or text; others, such as None, are left out.
-    made.attrs = {key: value for key, value in made.attrs.items() if isinstance(value, (str, int, float, list, np.ndarray, np.generic))}
-    whole = made.to_dataset()
+    result.attrs = {key: value for key, value in result.attrs.items() if isinstance(value, (str, int, float, list, np.ndarray, np.generic))}
+    whole = result.to_dataset()
     # For GMT: values lie on the grid lines (gridline registration).
     whole.attrs.update(Conventions="CF-1.8", node_offset=0, history=history)
     whole.to_netcdf(path)
 
 
-def local(found: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis) -> xarray.DataArray:
+def local(grid: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis) -> xarray.DataArray:
     """Interpolates the map or model to a regular grid in metres around `origin` (latitude and longitude, or y and x of the map): x east and y north, each as
     origin, spacing, number. The interpolation between the four surrounding values is bilinear."""
     for name, axis in (("x", x), ("y", y)):
         if np.ndim(axis) != 1 or len(axis) != 3:
             raise ValueError(f"{name}={axis}: give an origin, a spacing and a number of samples, in metres from origin=, as in {name}=(-1000, 10, 201)")
     east, north = (axis[0] + axis[1] * np.arange(axis[2]) for axis in (x, y))
-    if found["x"].attrs.get("units") == "degrees_east":
+    if grid["x"].attrs.get("units") == "degrees_east":
         latitude, longitude = _places(origin, *np.meshgrid(east, north))
         # Some maps count longitude from 0 to 360.
-        longitude = longitude + 360 * np.round((float(found.x.mean()) - longitude) / 360)
+        longitude = longitude + 360 * np.round((float(grid.x.mean()) - longitude) / 360)
     else:
         longitude, latitude = np.meshgrid(origin[1] + east, origin[0] + north)
     try:
-        return _sampled(found, (latitude, longitude), (north, east), None)
+        return _sampled(grid, (latitude, longitude), (north, east), None)
     except ValueError as fault:
-        if "units" in found["x"].attrs:
+        if "units" in grid["x"].attrs:
             raise
         raise ValueError(f"{fault}. x of the map has no units and is taken to be in metres: if it is longitude, set map.x.attrs['units'] = 'degrees_east'") from None
 
 
-def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None, y: Optional[Axis] = None, fill: Optional[float] = None) -> xarray.DataArray:
+def utm(grid: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None, y: Optional[Axis] = None, fill: Optional[float] = None) -> xarray.DataArray:
     """Interpolates the map or model in degrees to a regular grid in metres of a UTM zone (WGS 84): 11 or "11N" in the north, "11S" or -11 in the south.
 
     x and y are each an origin, a spacing and a number of samples; without them the grid is the largest rectangle inside the map, with steps close to
     its own. Values are interpolated linearly along x and y. Where the map has no value, the grid gets fill=; without fill= that is an error.
     """
-    unit = str(found["x"].attrs.get("units", found["x"].attrs.get("unit", "")))
+    unit = str(grid["x"].attrs.get("units", grid["x"].attrs.get("unit", "")))
     if unit.lower() not in (*UNITS["x"], "degrees", "degree", "deg"):
         raise ValueError(f"x of the map is in {unit or 'no unit'}, and utm() takes longitude in degrees: if it is that, set map.x.attrs['units'] = 'degrees_east'; a map in metres needs no projection")
     word = str(zone).strip().upper()
@@ -125,17 +125,17 @@ def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None
     if not number.isdigit() or not 1 <= int(number) <= 60:
         raise ValueError(f"zone={zone!r}: zones are 1 to 60, as in 11 in the north and \"11S\" (or -11) in the south")
     middle, foot = 6 * int(number) - 183, 1e7 if south else 0.0
-    own = 6 * round((float(found.x.mean()) + 183) / 6) - 183
+    own = 6 * round((float(grid.x.mean()) + 183) / 6) - 183
     # Some maps count longitude from 0 to 360.
-    turns = 360 * round((float(found.x.mean()) - middle) / 360)
-    if abs(float(found.x.mean()) - turns - middle) > 30:
-        raise ValueError(f"zone={zone!r} is around longitude {middle}, but the map is around {float(found.x.mean()):g}: its zone is {(own + 183) // 6 % 60 or 60}")
+    turns = 360 * round((float(grid.x.mean()) - middle) / 360)
+    if abs(float(grid.x.mean()) - turns - middle) > 30:
+        raise ValueError(f"zone={zone!r} is around longitude {middle}, but the map is around {float(grid.x.mean()):g}: its zone is {(own + 183) // 6 % 60 or 60}")
     if x is None or y is None:
-        inner = _inside(found.x.values - turns, found.y.values, middle, foot)
+        inner = _inside(grid.x.values - turns, grid.y.values, middle, foot)
         x, y = x or inner[0], y or inner[1]
     east, north = (axis[0] + axis[1] * np.arange(axis[2]) for axis in (x, y))
     latitude, longitude = _from_utm(*np.meshgrid(east, north), middle, foot)
-    return _sampled(found, (latitude, longitude + turns), (north, east), fill)
+    return _sampled(grid, (latitude, longitude + turns), (north, east), fill)
 
 
 def _inside(x: np.ndarray, y: np.ndarray, middle: int, foot: float) -> Tuple[Axis, Axis]:
@@ -154,36 +154,36 @@ def _inside(x: np.ndarray, y: np.ndarray, middle: int, foot: float) -> Tuple[Axi
     return axes[0], axes[1]
 
 
-def _sampled(found: xarray.DataArray, places: Tuple[np.ndarray, np.ndarray], axes: Tuple[np.ndarray, np.ndarray], fill: Optional[float]) -> xarray.DataArray:
+def _sampled(grid: xarray.DataArray, places: Tuple[np.ndarray, np.ndarray], axes: Tuple[np.ndarray, np.ndarray], fill: Optional[float]) -> xarray.DataArray:
     """Samples the map at places (y and x of the map), as a grid with the given axes (y, x) in m."""
-    order = ["y", "x"] + [name for name in found.dims if name not in ("y", "x")]
-    values = found.transpose(*order).values
+    order = ["y", "x"] + [name for name in grid.dims if name not in ("y", "x")]
+    values = grid.transpose(*order).values
     reach = fill is None
-    (row, down), (column, right) = _between("y", found.y.values, places[0], reach), _between("x", found.x.values, places[1], reach)
+    (row, down), (column, right) = _between("y", grid.y.values, places[0], reach), _between("x", grid.x.values, places[1], reach)
     further = (...,) + (None,) * (values.ndim - 2)
     down, right = down[further], right[further]
     upper = (1 - right) * values[row, column] + right * values[row, column + 1]
     lower = (1 - right) * values[row + 1, column] + right * values[row + 1, column + 1]
-    made = (1 - down) * upper + down * lower
+    values_there = (1 - down) * upper + down * lower
     north, east = axes
     if fill is not None:
-        made[np.isnan(made)] = fill
-    if np.isnan(made).any():
-        j, i = np.argwhere(np.isnan(made))[0][:2]
+        values_there[np.isnan(values_there)] = fill
+    if np.isnan(values_there).any():
+        j, i = np.argwhere(np.isnan(values_there))[0][:2]
         raise ValueError(f"the map has no value around x={east[i]:g}, y={north[j]:g} (y={places[0][j, i]:g}, x={places[1][j, i]:g} of the map): fill it, or choose other x= and y=")
-    coords = {"y": ("y", north, {"units": "m"}), "x": ("x", east, {"units": "m"}), **{name: found[name] for name in order[2:]}}
-    return xarray.DataArray(made.astype("f4"), coords, order, found.name, found.attrs)
+    coords = {"y": ("y", north, {"units": "m"}), "x": ("x", east, {"units": "m"}), **{name: grid[name] for name in order[2:]}}
+    return xarray.DataArray(values_there.astype("f4"), coords, order, grid.name, grid.attrs)
 
 
-def _between(name: str, axis: np.ndarray, wanted: np.ndarray, reach: bool) -> Tuple[np.ndarray, np.ndarray]:
+def _between(name: str, axis: np.ndarray, places: np.ndarray, reach: bool) -> Tuple[np.ndarray, np.ndarray]:
     """The indices of the samples before the wanted places, and the fractions of the interval after them. Positions beyond the ends are refused
     (`reach`), or their fraction is NaN."""
     step = (axis[-1] - axis[0]) / (len(axis) - 1)
-    at = (wanted - axis[0]) / step
+    at = (places - axis[0]) / step
     # A position slightly beyond the ends is due to rounding.
     beyond = (at < -1e-6) | (at > len(axis) - 1 + 1e-6)
     if reach and beyond.any():
-        raise ValueError(f"{name} of the grid is from {wanted.min():g} to {wanted.max():g}, but that of the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
+        raise ValueError(f"{name} of the grid is from {places.min():g} to {places.max():g}, but that of the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
     first = np.clip(np.floor(at), 0, len(axis) - 2).astype(int)
     return first, np.where(beyond, np.nan, np.clip(at - first, 0, 1))
 
@@ -247,21 +247,21 @@ def _places(origin: Tuple[float, float], east: np.ndarray, north: np.ndarray) ->
 
 def _array(values: np.ndarray, axes: Dict[str, np.ndarray], units: Dict[str, str], attrs: Optional[Dict[str, Any]] = None) -> xarray.DataArray:
     """Makes a DataArray with increasing axes. Raises ValueError if an axis is not regular."""
-    made = xarray.DataArray(values, {name: (name, axis, {"units": units[name]}) for name, axis in axes.items()}, list(axes), attrs=attrs or {})
+    array = xarray.DataArray(values, {name: (name, axis, {"units": units[name]}) for name, axis in axes.items()}, list(axes), attrs=attrs or {})
     for name in axes:
-        steps = np.diff(made[name].values)
+        steps = np.diff(array[name].values)
         if len(steps) and steps[0] < 0:
-            made, steps = made.isel({name: slice(None, None, -1)}), -steps[::-1]
+            array, steps = array.isel({name: slice(None, None, -1)}), -steps[::-1]
         if len(steps) and np.abs(steps - steps.mean()).max() > 1e-3 * abs(steps.mean()):
             raise ValueError(f"the axis {name} is not regular: its steps are {steps.min():g} to {steps.max():g}; interpolate it first, as by xarray's interp()")
-    return made
+    return array
 
 
-def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, told: Optional[str], path: Path) -> xarray.DataArray:
+def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, kind: Optional[str], path: Path) -> xarray.DataArray:
     # If the file does not give the units, they are guessed from the size of the numbers.
     cell = max((abs(axis[1] - axis[0]) for axis in (x, y) if len(axis) > 1), default=0.0)
-    degrees = told == "degrees" or (not told and np.abs(x).max() <= 360 and np.abs(y).max() <= 90 and cell < 10)
-    if degrees and not told and cell >= 1:
+    degrees = kind == "degrees" or (not kind and np.abs(x).max() <= 360 and np.abs(y).max() <= 90 and cell < 10)
+    if degrees and not kind and cell >= 1:
         warnings.warn(f"{os.fspath(path)} does not say whether its axes are in degrees or metres; they are taken to be in degrees: give units=\"m\" or units=\"degrees\"", stacklevel=4)
     units = {"x": "degrees_east", "y": "degrees_north"} if degrees else {"x": "m", "y": "m"}
     return _array(values.astype("f4"), {"y": y, "x": x}, units)
@@ -308,17 +308,17 @@ def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.Dat
         chosen = name or (grids[0] if len(grids) == 1 else None)
         if chosen not in grids:
             raise ValueError(f"{os.fspath(path)} has the grids {', '.join(grids) or 'none'}: name= chooses one of them")
-        found = file[chosen].squeeze(drop=True).load()
+        variable = file[chosen].squeeze(drop=True).load()
     axes: Dict[str, np.ndarray] = {}
     kinds: Dict[str, str] = {}
-    for dim in found.dims:
-        told = found[dim].attrs if dim in found.coords else {}
-        own = NAMES.get(str(dim).lower()) or {"X": "x", "Y": "y", "Z": "z"}.get(str(told.get("axis", "")))
-        unit = str(told.get("units", ""))
+    for dim in variable.dims:
+        attrs = variable[dim].attrs if dim in variable.coords else {}
+        own = NAMES.get(str(dim).lower()) or {"X": "x", "Y": "y", "Z": "z"}.get(str(attrs.get("axis", "")))
+        unit = str(attrs.get("units", ""))
         own = own or next((key for key, words in UNITS.items() if unit.lower() in words), None)
         if own is None or own in axes:
-            raise ValueError(f"{os.fspath(path)}: the dimensions of {chosen} are {', '.join(map(str, found.dims))}, but must be x or lon, y or lat, and z or depth")
-        axis = found[dim].values.astype(float)
+            raise ValueError(f"{os.fspath(path)}: the dimensions of {chosen} are {', '.join(map(str, variable.dims))}, but must be x or lon, y or lat, and z or depth")
+        axis = variable[dim].values.astype(float)
         is_degrees = own != "z" and not unit and (units == "degrees" or not units and str(dim).lower() in ("lon", "lat", "longitude", "latitude"))
         if own != "z" and (unit.lower() in UNITS[own] or is_degrees):
             unit = f"degrees_{'east' if own == 'x' else 'north'}"
@@ -326,19 +326,19 @@ def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.Dat
             axis, unit = 1000 * axis, "m"
         else:
             unit = "m"
-        if own == "z" and str(told.get("positive", "down")) == "up":
+        if own == "z" and str(attrs.get("positive", "down")) == "up":
             axis = -axis
         axes[own], kinds[own] = axis, unit
-    kept = {key: found.attrs[key] for key in ("units", "long_name") if key in found.attrs}
-    values = found.values
+    kept = {key: variable.attrs[key] for key in ("units", "long_name") if key in variable.attrs}
+    values = variable.values
     known = OTHERS.get(str(kept.get("units", "")).lower().replace(" ", ""))
     if known:
         kept["units"], values = known[0], known[1] * values
     elif str(kept.get("units", "")).strip().lower() in LENGTHS:
         values, kept["units"] = in_metres(values, str(kept["units"]), "values", path), "m"
     order = [key for key in ("y", "x", "z") if key in axes]
-    made = _array(values.astype("f4"), axes, kinds, kept).transpose(*order)
-    return made.rename(chosen)
+    array = _array(values.astype("f4"), axes, kinds, kept).transpose(*order)
+    return array.rename(chosen)
 
 
 def _old_gmt(file: xarray.Dataset, units: Optional[str], path: Path) -> xarray.DataArray:

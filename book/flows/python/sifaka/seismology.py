@@ -71,13 +71,13 @@ def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0, 
     """
     if not isinstance(inventory, obspy.Inventory):
         raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), but this is a {type(inventory).__name__}")
-    found = places(inventory, time_of(event))
-    for name, (latitude, longitude, *_) in found.items():
+    stations = places(inventory, time_of(event))
+    for name, (latitude, longitude, *_) in stations.items():
         away = np.hypot(*local(latitude, longitude, origin))
         if away > FAR:
             warnings.warn(f"{name} is {away / 1000:.0f} km from origin={origin}, too far for a plane with the axes x and y; origin is (latitude, longitude)", stacklevel=2)
-    points = [(*local(lat, lon, origin), ground - height + depth) for lat, lon, height, depth in found.values()]
-    return np.array(points, "f4"), list(found)
+    points = [(*local(lat, lon, origin), ground - height + depth) for lat, lon, height, depth in stations.values()]
+    return np.array(points, "f4"), list(stations)
 
 
 def one_event(event: Any) -> Any:
@@ -98,10 +98,10 @@ def mechanism_of(event: Any) -> Any:
 def moment_tensor(event: Any) -> Any:
     """The moment tensor of the preferred focal mechanism, else of the first. Raises ValueError if there is none."""
     event = one_event(event)
-    found = getattr(mechanism_of(event), "moment_tensor", None)
-    if getattr(found, "tensor", None) is None:
+    tensor = getattr(mechanism_of(event), "moment_tensor", None)
+    if getattr(tensor, "tensor", None) is None:
         raise ValueError(f"{event.resource_id}: the event has no moment tensor, which the source needs")
-    return found
+    return tensor
 
 
 def origin_of(event: Any) -> Any:
@@ -142,11 +142,11 @@ def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict
 
 def half_duration_of(event: Any) -> float:
     """Half of the duration of the event's source time function in s, else the value that the Global CMT catalogue uses for its moment, as with quakeml=."""
-    found = moment_tensor(event)
-    duration = getattr(found.source_time_function, "duration", None)
+    solution = moment_tensor(event)
+    duration = getattr(solution.source_time_function, "duration", None)
     if duration is not None:
         return float(duration) / 2
-    tensor = found.tensor
+    tensor = solution.tensor
     diagonal, off = (tensor.m_rr, tensor.m_tt, tensor.m_pp), (tensor.m_rt, tensor.m_rp, tensor.m_tp)
     moment = np.sqrt((np.square(diagonal).sum() + 2 * np.square(off).sum()) / 2)
     return float(1.05e-8 * np.cbrt(1e7 * moment))
@@ -167,7 +167,7 @@ def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> No
         begun = place
     time = begun.time
     first = f" PDE {time.year} {time.month} {time.day} {time.hour} {time.minute} {time.second + time.microsecond / 1e6:.6f}"
-    sizes = {(found.magnitude_type or "").lower(): found.mag for found in event.magnitudes}
+    sizes = {(magnitude.magnitude_type or "").lower(): magnitude.mag for magnitude in event.magnitudes}
     body, surface = (next((sizes[kind] for kind in kinds if kind in sizes), 0) for kinds in (("mb", "mw", "mwc"), ("ms", "ms_20", "mw", "mwc")))
     name = str(event.resource_id).rsplit("/", 1)[-1]
     deep = place.depth if begun.depth is None else begun.depth
@@ -205,7 +205,7 @@ def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centr
     """
     if data.sizes.get("r") != len(names):
         raise ValueError(f"the data have {data.sizes.get('r', 0)} receivers (dimension r), but {len(names)} names are given")
-    found = data.assign_coords(station=("r", list(names)))
+    result = data.assign_coords(station=("r", list(names)))
     event = None if event is None else one_event(event)
     if event is not None and centre is None and "t" in data.dims and float(data.t[0]) >= 0:
         warnings.warn(
@@ -214,10 +214,10 @@ def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centr
             stacklevel=2,
         )
     if centre:
-        found = found.assign_coords(t=("t", data.t.values - centre, data.t.attrs))
+        result = result.assign_coords(t=("t", data.t.values - centre, data.t.attrs))
     if event is not None:
-        found.attrs["origin_time"] = str(origin_of(event).time)
-    return found
+        result.attrs["origin_time"] = str(origin_of(event).time)
+    return result
 
 
 def begin(data: xarray.DataArray) -> Any:
@@ -262,8 +262,8 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     data = data.transpose("r", "component", "t")
     step = float(data.t[1] - data.t[0])
     band = next((letter for longest, letter in BANDS if step <= longest * (1 + 1e-6)), "L")
-    told = (data.sifaka.header.text("quantity") or str(data.attrs.get("long_name", ""))).lower()
-    kind = next((code for word, code in INSTRUMENTS.items() if told.startswith(word)), "X")
+    quantity = (data.sifaka.header.text("quantity") or str(data.attrs.get("long_name", ""))).lower()
+    kind = next((code for word, code in INSTRUMENTS.items() if quantity.startswith(word)), "X")
     names = np.atleast_1d(data["station"].values) if "station" in data.coords else [f"XX.R{number + 1:04d}" for number in numbers(data)]
     event = None if event is None else one_event(event)
     timed = "origin_time" in data.attrs or bool(data.sifaka.header.text("origin_time"))
@@ -301,16 +301,16 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
 def sac(place: Optional[tuple], event: Any, first: float) -> Dict[str, float]:
     """The keys of SAC headers other than names and times: coordinates in degrees, m and km, and distance and azimuths between event and
     station on the ellipsoid; times are relative to the origin time."""
-    found: Dict[str, float] = {"b": first, "o": 0.0}
+    header: Dict[str, float] = {"b": first, "o": 0.0}
     if place:
-        found.update(stla=place[0], stlo=place[1], stel=place[2], stdp=place[3])
+        header.update(stla=place[0], stlo=place[1], stel=place[2], stdp=place[3])
     if event is not None:
         origin = origin_of(event)
-        found.update(evla=origin.latitude, evlo=origin.longitude, evdp=origin.depth / 1000)
+        header.update(evla=origin.latitude, evlo=origin.longitude, evdp=origin.depth / 1000)
         if place:
             distance, azimuth, back = gps2dist_azimuth(origin.latitude, origin.longitude, *place[:2])
-            found.update(dist=distance / 1000, az=azimuth, baz=back)
-    return found
+            header.update(dist=distance / 1000, az=azimuth, baz=back)
+    return header
 
 
 def write_sac(folder: str, stream: Any) -> List[str]:
@@ -335,19 +335,19 @@ def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
         names.setdefault(letter, (name, factor))
     letters = [str(letter) for letter in data.component.values]
     lacking = [letter for letter in letters if letter not in names]
-    found = [names[letter][0] for letter in letters if letter in names]
-    if lacking or ("z" in found and set(found) & {"N", "E"}):
+    components = [names[letter][0] for letter in letters if letter in names]
+    if lacking or ("z" in components and set(components) & {"N", "E"}):
         cure = "orient=seismology.EAST_NORTH makes x and y of E and N" if {"N", "E"} & set(letters) else "orient= must name a component for each letter"
-        raise ValueError(f"the channels end in {', '.join(letters)}, but this orient= would make {', '.join(found + lacking)} of them: {cure}")
+        raise ValueError(f"the channels end in {', '.join(letters)}, but this orient= would make {', '.join(components + lacking)} of them: {cure}")
     if orient is EAST_NORTH and set(letters) & {"1", "2"}:
         warnings.warn(
-            f"the channels end in {', '.join(letters)}, and EAST_NORTH makes x and y only of E and N, so the components are {', '.join(found)}: rotate('->ZNE', inventory=...) of ObsPy "
+            f"the channels end in {', '.join(letters)}, and EAST_NORTH makes x and y only of E and N, so the components are {', '.join(components)}: rotate('->ZNE', inventory=...) of ObsPy "
             "makes N and E, and orient=seismology.GRID x and y of 1 and 2 that to_stream has written",
             stacklevel=3,
         )
-    order = sorted(range(len(found)), key=lambda k: (["z", "x", "y"] + found).index(found[k]))
+    order = sorted(range(len(components)), key=lambda k: (["z", "x", "y"] + components).index(components[k]))
     factors = xarray.DataArray(np.array([names[letters[k]][1] for k in order], "f4"), dims="component")
-    return (data.isel(component=order) * factors).assign_coords(component=[found[k] for k in order]).assign_attrs(data.attrs)
+    return (data.isel(component=order) * factors).assign_coords(component=[components[k] for k in order]).assign_attrs(data.attrs)
 
 
 def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] = None) -> xarray.DataArray:

@@ -31,7 +31,7 @@ static PARAMS: [Param; 2] = [
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    cube::tell_across_time(job, &input)?;
+    cube::warn_of_time_axis(job, &input)?;
     let axes = cube::shape_to(&input, cube::present(&input))?;
     lines::refuse_beyond(job, "rect", &axes)?;
     let repeat = job.int("repeat")? as usize;

@@ -65,7 +65,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let mut axes = cube::shape(&input)?;
-    cube::tell_across_time(job, &input)?;
+    cube::warn_of_time_axis(job, &input)?;
     let axis = axes.swap_remove(0);
     let d = f64::from(axis.d);
     ensure!(
@@ -137,10 +137,10 @@ pub fn run(job: &mut Job) -> Result<()> {
 
 /// The number of poles of one pass over the data, from the parameter `name`.
 fn poles(job: &Job, name: &str, minimum: bool) -> Result<usize> {
-    let asked = job.int(name)?;
-    let poles = asked.clamp(1, MOST_POLES);
-    if poles != asked {
-        job.warn(&format!("{name}={asked} is taken as {poles}: a filter has 1 to {MOST_POLES} poles (without flo= or fhi= that filter is left out)"));
+    let given = job.int(name)?;
+    let poles = given.clamp(1, MOST_POLES);
+    if poles != given {
+        job.warn(&format!("{name}={given} is taken as {poles}: a filter has 1 to {MOST_POLES} poles (without flo= or fhi= that filter is left out)"));
     }
     let poles = poles as usize;
     Ok(if poles > 1 && !minimum { poles / 2 } else { poles })

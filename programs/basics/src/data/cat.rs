@@ -156,7 +156,7 @@ fn arrange(job: &Job, sources: &mut Vec<Part>) -> Result<()> {
 
 /// Warns if the sampling of a dataset on the joined axis differs from that of the first, unless d= gives that
 /// of the result.
-fn tell_sampling(job: &Job, axis: usize, first: &Input, other: &Input) -> Result<()> {
+fn warn_of_sampling(job: &Job, axis: usize, first: &Input, other: &Input) -> Result<()> {
     let (a, b) = (first.axis(axis), other.axis(axis));
     if job.float_opt("d")?.is_none() && b.n > 1 && (a.d - b.d).abs() > 1e-3 * a.d.abs() {
         job.warn(&format!(
@@ -184,7 +184,7 @@ fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
     let given = |part: &Part| part.stations.clone().filter(|names| !names.is_empty());
     let all: Vec<Option<String>> = parts.iter().map(given).collect();
     let own = all.iter().flatten().next()?;
-    let told = |why: &str| {
+    let leave_out = |why: &str| {
         job.warn(&format!(
             "stations= is left out of the header: {why} (sfput stations= sets the names of the receivers)"
         ));
@@ -194,7 +194,7 @@ fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
         let same = all.iter().flatten().all(|names| names == own);
         return match same {
             true => None,
-            false => told(
+            false => leave_out(
                 "the datasets have receivers with different names, and the joined axis is not that of receivers",
             ),
         };
@@ -206,14 +206,14 @@ fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
     };
     match all.iter().zip(parts).all(whole) {
         true if gap == 0 => Some(all.into_iter().flatten().collect::<Vec<String>>().join(",")),
-        true => told("the gaps between the datasets have no names"),
-        false => told("not every dataset has a name for each of its receivers"),
+        true => leave_out("the gaps between the datasets have no names"),
+        false => leave_out("not every dataset has a name for each of its receivers"),
     }
 }
 
 /// Warns if the origins on the joined axis show that the datasets are in the wrong order, as after sorting by file
 /// names (part10 before part2), or that they overlap or leave gaps.
-fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
+fn warn_of_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
     let [first, .., last] = places else { return };
     let forth = first.0.d >= 0.0;
     let backward = |pair: &&[(Axis, String)]| match forth {
@@ -275,7 +275,7 @@ fn open(job: &mut Job) -> Result<Opened> {
         };
         let axis = axis_of(job, first)?;
         cube::agree(job, first, &input, Some(axis))?;
-        tell_sampling(job, axis, first, &input)?;
+        warn_of_sampling(job, axis, first, &input)?;
         let (n, stations) = (input.axis(axis).n, input.header().text(STATIONS));
         places.push((input.axis(axis), input.name().to_string()));
         let inner = cube::shape_to(&input, axis)?.len() == axis;
@@ -294,7 +294,7 @@ fn open(job: &mut Job) -> Result<Opened> {
     let (n, kind) = (first.axis(axis).n, first.format().kind);
     if job.ints("order")?.is_empty() {
         places.insert(0, (first.axis(axis), first.name().to_string()));
-        tell_order(job, axis, &places);
+        warn_of_order(job, axis, &places);
     }
     let (stations, source) = (first.header().text(STATIONS), Source::Open(Box::new(first)));
     sources.insert(0, Part { source, n, stations });

@@ -149,24 +149,24 @@ pub fn run(job: &mut Job) -> Result<()> {
         known,
     };
     if let Some(start) = &start {
-        let made = problem.forward(start)?;
-        add(&mut residual, 1.0, &made);
+        let image = problem.forward(start)?;
+        add(&mut residual, 1.0, &image);
     }
-    let mut found = descend(&mut problem, residual, iterations)?;
-    problem.weigh(&mut found);
+    let mut estimate = descend(&mut problem, residual, iterations)?;
+    problem.weigh(&mut estimate);
     if let Some(start) = &start {
-        add(&mut found, 1.0, start);
+        add(&mut estimate, 1.0, start);
     }
     job.follow(&model);
     let mut output = job.output()?;
-    output.write(&found)?;
+    output.write(&estimate)?;
     Ok(output.finish()?)
 }
 
 /// Runs the iterations (Hestenes & Stiefel 1952, for the normal equations) and returns the `p` that they
 /// find.
 fn descend(problem: &mut Problem<'_>, mut residual: Vec<f32>, iterations: i64) -> Result<Vec<f32>> {
-    let mut found = cube::room::<f32>(usize::try_from(problem.model.len())?)?;
+    let mut model = cube::room::<f32>(usize::try_from(problem.model.len())?)?;
     let (mut direction, mut image) = (Vec::new(), Vec::new());
     let mut before = 0.0;
     for iteration in 1..=iterations {
@@ -184,13 +184,13 @@ fn descend(problem: &mut Problem<'_>, mut residual: Vec<f32>, iterations: i64) -
         }
         let mut step = gradient.clone();
         problem.weigh(&mut step);
-        let made = problem.forward(&step)?;
+        let change = problem.forward(&step)?;
         if direction.is_empty() {
-            (direction, image) = (gradient, made);
+            (direction, image) = (gradient, change);
         } else {
             let turn = length / before;
             add_to(&mut direction, turn, &gradient);
-            add_to(&mut image, turn, &made);
+            add_to(&mut image, turn, &change);
         }
         let size = dot(&image, &image);
         if size == 0.0 {
@@ -199,9 +199,9 @@ fn descend(problem: &mut Problem<'_>, mut residual: Vec<f32>, iterations: i64) -
                 .say("the operator maps the gradient to zero: nothing is left to do");
             break;
         }
-        add(&mut found, -length / size, &direction);
+        add(&mut model, -length / size, &direction);
         add(&mut residual, -length / size, &image);
         before = length;
     }
-    Ok(found)
+    Ok(model)
 }

@@ -43,7 +43,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     if job.int_opt("sign1")?.unwrap_or(0) != 0 {
-        cube::tell_across_time(job, &input)?;
+        cube::warn_of_time_axis(job, &input)?;
     }
     let axes = cube::shape_to(&input, cube::present(&input))?;
     lines::refuse_beyond(job, "sign", &axes)?;

@@ -136,8 +136,8 @@ fn rows(text: &str, delimiter: Option<&str>, has_header: bool) -> Result<Vec<Row
 
 /// The numbers of a line.
 fn numbers(line: &str, delimiter: Option<&str>) -> Result<Vec<f64>> {
-    let found = [",", ";", "\t"].into_iter().find(|mark| line.contains(mark));
-    let words: Vec<&str> = match delimiter.or(found) {
+    let separator = [",", ";", "\t"].into_iter().find(|mark| line.contains(mark));
+    let words: Vec<&str> = match delimiter.or(separator) {
         // A delimiter at the end of a line does not begin another number.
         Some(mark) if !mark.trim().is_empty() => line.trim_end_matches(mark).split(mark).collect(),
         _ => line.split_whitespace().collect(),
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn tables_as_people_write_them() {
-        let wanted: Vec<Vec<f64>> = vec![vec![1.0, 2.5, -3e2], vec![4.0, 5.0, 6.0]];
+        let expected: Vec<Vec<f64>> = vec![vec![1.0, 2.5, -3e2], vec![4.0, 5.0, 6.0]];
         for (text, delimiter, header) in [
             ("1 2.5 -3e2\n4\t5 6\n", Some(" "), false),
             ("1\t2.5\t-3e2\r\n4\t5\t6\r\n", None, false),
@@ -211,17 +211,17 @@ mod tests {
             ("\u{feff}\"1\";\"2.5\";-300\n4;5;6", None, false),
         ] {
             let rows = rows(text, delimiter, header).unwrap();
-            let found: Vec<Vec<f64>> = rows.into_iter().map(|(_, row)| row).collect();
-            assert_eq!(found, wanted, "{text:?}");
+            let values: Vec<Vec<f64>> = rows.into_iter().map(|(_, row)| row).collect();
+            assert_eq!(values, expected, "{text:?}");
         }
     }
 
     #[test]
     fn faults_name_their_line() {
-        let told = |text: &str| format!("{:#}", rows(text, None, false).unwrap_err());
-        assert!(told("x z\n1 2\n").contains("line 1 of the table: `x` is not a number; header=y"));
-        assert!(told("1 2\n\n3,,4\n").contains("line 3"));
-        assert!(told(" \n# nothing\n").contains("no numbers"));
+        let message = |text: &str| format!("{:#}", rows(text, None, false).unwrap_err());
+        assert!(message("x z\n1 2\n").contains("line 1 of the table: `x` is not a number; header=y"));
+        assert!(message("1 2\n\n3,,4\n").contains("line 3"));
+        assert!(message(" \n# nothing\n").contains("no numbers"));
         let uneven = || vec![(1, vec![1.0, 2.0]), (4, vec![3.0])];
         assert!(
             level(&mut uneven(), None)

@@ -103,7 +103,7 @@ pub fn of_planes(input: &Input) -> String {
 }
 
 /// Warns if axis 1 is not time and a later axis is ([`across_time`]); returns whether it warned.
-pub fn tell_across_time(job: &Job, input: &Input) -> Result<bool> {
+pub fn warn_of_time_axis(job: &Job, input: &Input) -> Result<bool> {
     let odd = across_time(&shape(input)?);
     odd.iter().for_each(|odd| job.warn(odd));
     Ok(odd.is_some())
@@ -111,7 +111,7 @@ pub fn tell_across_time(job: &Job, input: &Input) -> Result<bool> {
 
 /// Warns if axis 1 is in milliseconds; `other` names the quantities that are combined with these times, usually in
 /// metres and metres per second.
-pub fn tell_milliseconds(job: &Job, input: &Input, other: &str) {
+pub fn warn_of_milliseconds(job: &Job, input: &Input, other: &str) {
     let axis = input.axis(1);
     let unit = axis.unit.as_deref().unwrap_or_default().trim();
     if ["ms", "msec", "millisecond", "milliseconds"].contains(&unit.to_lowercase().as_str()) {
@@ -203,18 +203,18 @@ pub fn write_axes(output: &mut Output, axes: &[Axis]) {
     }
 }
 
-/// Writes the undeclared keys of the command line that are `wanted` to the header, as `sfput` does. Warns of a key that
-/// is unusual in headers, because it may be a mistyped parameter.
+/// Writes the undeclared keys of the command line for which `is_key` is true to the header, as `sfput` does. Warns of
+/// a key that is unusual in headers, because it may be a mistyped parameter.
 /// Under RSF_STRICT=1, returns an error for a key that is one letter away from a parameter.
-pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) -> Result<()> {
-    for (key, value) in job.keys().iter().filter(|(key, _)| wanted(key)) {
+pub fn put_keys(job: &Job, output: &mut Output, is_key: impl Fn(&str) -> bool) -> Result<()> {
+    for (key, value) in job.keys().iter().filter(|(key, _)| is_key(key)) {
         let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
         let usual = matches!(name, "o" | "d" | "label" | "unit" | "title");
-        let told = format!("{key}= is not a parameter of this program: it is written to the header");
+        let message = format!("{key}= is not a parameter of this program: it is written to the header");
         match job.slip_of(key) {
             _ if usual => {}
-            Some(meant) => job.tell_word(&format!("{told} (did you mean {meant}= ?)"))?,
-            None => job.warn(&told),
+            Some(meant) => job.warn_of_word(&format!("{message} (did you mean {meant}= ?)"))?,
+            None => job.warn(&message),
         }
         output.put_raw(key, &value.to_string_lossy());
     }
@@ -223,7 +223,7 @@ pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) -
 
 /// Warns of numbered parameters of axes after the `last` one, unless their values are `idle`, which has no
 /// effect in any case.
-pub fn tell_beyond(
+pub fn warn_of_axes_beyond(
     job: &Job,
     last: usize,
     names: &[&str],
@@ -265,14 +265,14 @@ pub fn step(place: &mut [usize], axes: &[Axis]) -> bool {
 /// # Errors
 /// Returns an error if the types or the lengths differ.
 pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> Result<()> {
-    let (kind, found) = (first.format().kind, other.format().kind);
+    let (kind, second) = (first.format().kind, other.format().kind);
     ensure!(
-        kind == found,
+        kind == second,
         "{} holds {} data and {} holds {} data: all datasets must have the same type (sfdd converts)",
         first.name(),
         kind.word(),
         other.name(),
-        found.word()
+        second.word()
     );
     let rank = shape(first)?.len().max(shape(other)?.len());
     for i in (1..=rank).filter(|i| Some(*i) != except) {
@@ -307,14 +307,14 @@ pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> 
 /// Returns an error if axis 1 has another number of samples, unless the file lacks it, or if the axes are in another
 /// order.
 pub fn in_order(file: &Input, data: &Input, lacking: usize) -> Result<()> {
-    let (n, wanted) = (file.axis(1).n, data.axis(1).n);
-    if lacking != 1 && n != wanted {
-        let way = match (2..=file.rank()).find(|number| file.axis(*number).n == wanted) {
+    let (n, expected) = (file.axis(1).n, data.axis(1).n);
+    if lacking != 1 && n != expected {
+        let way = match (2..=file.rank()).find(|number| file.axis(*number).n == expected) {
             Some(number) => format!("sftransp plane=1{number} exchanges axes 1 and {number} of the file"),
             None => "sftransp exchanges the axes of a file, and sfremap1 resamples axis 1".into(),
         };
         bail!(
-            "{} has n1={n}, but {} has n1={wanted}: axis 1 of both must be the same ({way})",
+            "{} has n1={n}, but {} has n1={expected}: axis 1 of both must be the same ({way})",
             file.name(),
             data.name()
         );
@@ -351,14 +351,14 @@ pub fn in_order(file: &Input, data: &Input, lacking: usize) -> Result<()> {
 /// # Errors
 /// Returns an error if the type is not `kind`.
 pub fn expect(input: &Input, kind: Kind) -> Result<()> {
-    let found = input.format().kind;
+    let given = input.format().kind;
     ensure!(
-        found == kind,
+        given == kind,
         "{} holds {} data, but {} data are needed ({})",
         input.name(),
-        found.word(),
+        given.word(),
         kind.word(),
-        found.to(kind)
+        given.to(kind)
     );
     Ok(())
 }

@@ -81,7 +81,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         by_kind!(kind, same(&mut input, &mut sink))?;
     } else {
         let lost = convert(&mut input, &mut sink)?;
-        lost.tell(job, &format!("type={}", kind.word()), "samples");
+        lost.warn(job, &format!("type={}", kind.word()), "samples");
     }
     Ok(sink.output.finish()?)
 }
@@ -104,11 +104,11 @@ const KINDS: [(&str, Kind); 7] = [
 
 /// The meaning of a word that abbreviates a known name or, as `integer`, extends it.
 fn meant<T: Copy>(key: &str, word: &str, known: &[(&str, T)]) -> Result<T> {
-    let found = known
+    let row = known
         .iter()
         .find(|(name, _)| !word.is_empty() && (name.starts_with(word) || word.starts_with(name)));
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    found.map(|(_, meaning)| *meaning).with_context(|| {
+    row.map(|(_, meaning)| *meaning).with_context(|| {
         format!(
             "{key}={word} is not allowed: {key}= must be {}",
             names.join(" or ")

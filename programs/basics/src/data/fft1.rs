@@ -45,7 +45,7 @@ static PARAMS: [Param; 6] = [
 
 pub fn run(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
-    cube::tell_across_time(job, &input)?;
+    cube::warn_of_time_axis(job, &input)?;
     if job.flag("inv")? {
         inverse(job, input)
     } else {

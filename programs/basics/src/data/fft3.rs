@@ -108,15 +108,15 @@ pub fn run(job: &mut Job) -> Result<()> {
 
 /// Writes the axis of wavenumbers; returns the lengths of the output and of the transform.
 fn there(job: &Job, number: usize, axis: &Axis, output: &mut Output) -> Result<(usize, usize)> {
-    let wanted = axis.n.checked_mul(job.int("pad")? as usize);
-    let wanted = wanted.filter(|n| *n < 1 << 40);
-    let Some(wanted) = wanted else {
+    let samples = axis.n.checked_mul(job.int("pad")? as usize);
+    let samples = samples.filter(|n| *n < 1 << 40);
+    let Some(samples) = samples else {
         anyhow::bail!("pad= makes axis {number} longer than 2^40 samples: give a smaller factor");
     };
     let length = if job.flag("opt")? {
-        fourier::fast_length(wanted)
+        fourier::fast_length(samples)
     } else {
-        wanted
+        samples
     };
     if length != axis.n {
         job.say(&format!(

@@ -61,7 +61,7 @@ pub fn pow(job: &mut Job) -> Result<()> {
 
 pub fn tpow(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
-    cube::tell_across_time(job, &input)?;
+    cube::warn_of_time_axis(job, &input)?;
     multiply(job, input, "pow", |job, i, axis| {
         let power = job.float("tpow")?;
         Ok((i == 1).then(|| powers(job, ("tpow", power), (i, axis))))

@@ -97,7 +97,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         columns.extend([Column::Many(numbers.into()), Column::Many(places.into()), key(0)]);
         let results = match formula.values(&columns) {
             Column::One(value) => vec![value; now],
-            Column::Many(found) => found.into_owned(),
+            Column::Many(numbers) => numbers.into_owned(),
         };
         if let Some(range) = range(kind) {
             let whole: Vec<f64> = results.iter().map(|x| x.trunc()).collect();
@@ -118,6 +118,6 @@ pub fn run(job: &mut Job) -> Result<()> {
         }
         trace += now;
     }
-    lost.tell(job, "output= becomes int, the type of the headers", "values");
+    lost.warn(job, "output= becomes int, the type of the headers", "values");
     Ok(output.finish()?)
 }

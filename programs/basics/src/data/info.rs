@@ -145,18 +145,18 @@ fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> 
         return Ok(());
     }
     let expected = header.elements()? * format.kind.size() as u64;
-    let found = meta.len().saturating_sub(data.stream_position()?);
-    if found != expected {
-        let percent = format_g(100.0 * found as f64 / expected as f64, 6);
-        let whole = header.whole_records(found / format.kind.size() as u64);
+    let present = meta.len().saturating_sub(data.stream_position()?);
+    if present != expected {
+        let percent = format_g(100.0 * present as f64 / expected as f64, 6);
+        let whole = header.whole_records(present / format.kind.size() as u64);
         let whole = whole.filter(|records| records.whole < records.of);
         let whole = whole.map_or(String::new(), |records| format!(": {records}"));
         job.warn(&format!(
-            "the data have {found} bytes, {percent}% of the {expected} that the header says{whole}"
+            "the data have {present} bytes, {percent}% of the {expected} that the header says{whole}"
         ));
     }
     let limit = (f64::from(job.float("check")?) * 1024.0 * 1024.0) as u64;
-    let mut left = (&mut data).take(limit.min(found));
+    let mut left = (&mut data).take(limit.min(present));
     let mut zeros = 0;
     loop {
         let buffer = left.fill_buf()?;
@@ -167,7 +167,7 @@ fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> 
         }
         left.consume(run);
     }
-    if zeros > 0 && zeros == found {
+    if zeros > 0 && zeros == present {
         job.warn("all of the data are zeros");
     } else if zeros >= limit && limit > 0 {
         job.warn(&format!(

@@ -117,7 +117,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         let of_key = values.iter().skip(bins.2).step_by(keys);
         spread(axis, bins, &names[bins.2], of_key)
     });
-    tell_of_empty(job, &map, &keys_of);
+    warn_of_empty_bins(job, &map, &keys_of);
     let axes = [
         Axis::new(nx as usize, across.0 as f32, 1.0).label(&names[across.2]),
         Axis::new(ny as usize, along.0 as f32, 1.0).label(&names[along.2]),
@@ -177,7 +177,7 @@ fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) ->
 }
 
 /// Warns if more than half of the bins are empty, and says why.
-fn tell_of_empty(job: &Job, map: &[i32], keys: &[Spread; 2]) {
+fn warn_of_empty_bins(job: &Job, map: &[i32], keys: &[Spread; 2]) {
     let empty = map.iter().filter(|trace| **trace < 0).count();
     if 2 * empty <= map.len() {
         return;

@@ -18,7 +18,7 @@ impl Lost {
     }
 
     /// Warns of such numbers; `subject` begins the sentence and `noun` names the numbers.
-    pub fn tell(&self, job: &Job, subject: &str, noun: &str) {
+    pub fn warn(&self, job: &Job, subject: &str, noun: &str) {
         for (count, what) in [
             (self.nan, "NaN, and became 0"),
             (self.beyond, "beyond the range of the type, and became its limit"),

@@ -69,7 +69,7 @@ static DERIV_PARAMS: [Param; 2] = [
 fn traces(job: &mut Job, least: usize) -> Result<(Input, usize)> {
     let input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    cube::tell_across_time(job, &input)?;
+    cube::warn_of_time_axis(job, &input)?;
     let n = cube::shape(&input)?[0].n;
     ensure!(
         n >= least,

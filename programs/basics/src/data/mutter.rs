@@ -148,8 +148,8 @@ impl Offsets {
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    cube::tell_across_time(job, &input)?;
-    cube::tell_milliseconds(job, &input, "offsets and the velocities or slopes of the mute");
+    cube::warn_of_time_axis(job, &input)?;
+    cube::warn_of_milliseconds(job, &input, "offsets and the velocities or slopes of the mute");
     let axis = cube::shape(&input)?.swap_remove(0);
     let offsets = offsets(job, &input)?;
     let slope0 = match job.float_opt("slope0")? {
@@ -275,14 +275,14 @@ fn sets(job: &Job, input: &Input, d2: f32) -> Result<i64> {
     if near < 2.0 || !near.is_finite() {
         return Ok(1);
     }
-    let told = input.header().large_int("CDPtype");
-    let sets = told.unwrap_or(near as i64);
+    let in_header = input.header().large_int("CDPtype");
+    let sets = in_header.unwrap_or(near as i64);
     ensure!(
         (1..=MOST_SETS).contains(&sets),
         "CDPtype={sets}: the number of sets of offsets must be 1 to {MOST_SETS} (d2={d2}, d3={d3})"
     );
     let is_odd = cube::across_time(&cube::shape(input)?).is_some();
-    if told.is_none() && input.axis(3).n > 1 && !is_odd {
+    if in_header.is_none() && input.axis(3).n > 1 && !is_odd {
         let rule = if half { "d2/d3" } else { "d2/d3/2, for half=n" };
         job.warn(&format!(
             "CDPtype={sets} is assumed from d2={d2} and d3={d3} ({rule}): the offsets of each gather of axis \

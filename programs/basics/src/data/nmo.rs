@@ -59,8 +59,8 @@ static PARAMS: [Param; 9] = [
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    cube::tell_across_time(job, &input)?;
-    cube::tell_milliseconds(job, &input, "offsets and velocity=");
+    cube::warn_of_time_axis(job, &input)?;
+    cube::warn_of_milliseconds(job, &input, "offsets and velocity=");
     let axes = cube::shape_to(&input, 2)?;
     let (axis, traces) = (axes[0].clone(), axes[1].n as u64);
     ensure!(axis.n >= 2, "n1={}: a trace needs at least two samples", axis.n);

@@ -72,13 +72,13 @@ impl Operator {
         })?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) = pipes.context("no pipe")?;
-        let said = child.stderr.take();
+        let stderr = child.stderr.take();
         job.follow(from);
         let mut output = job.output_into(&format!("standard input of {name}"), stdin)?;
         let shown = format!("standard output of {name} {adj}");
         let mut fits = true;
         let (given, taken) = thread::scope(|scope| {
-            scope.spawn(move || said.map(|said| self.show(said)));
+            scope.spawn(move || stderr.map(|stderr| self.show(stderr)));
             let writer = scope.spawn(move || {
                 give(&mut output)?;
                 Ok(output.finish()?)
@@ -129,8 +129,8 @@ impl Operator {
 
     /// Passes on the standard error of the program line by line, and each warning only once, however often
     /// the program is called.
-    fn show(&self, said: impl Read) {
-        let mut lines = BufReader::new(said);
+    fn show(&self, stderr: impl Read) {
+        let mut lines = BufReader::new(stderr);
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
             let is_warning = line.windows(9).any(|part| part == b"warning: ");
@@ -167,10 +167,10 @@ fn has_adjoint(name: &str) -> Option<bool> {
     if !name.starts_with("sf") {
         return None;
     }
-    let mut asked = Command::new(name);
-    let asked = asked.arg("--sfdoc").stdin(Stdio::null()).stderr(Stdio::null());
-    let said: serde_json::Value = serde_json::from_slice(&asked.output().ok()?.stdout).ok()?;
-    let mut params = said.get("params")?.as_array()?.iter();
+    let mut command = Command::new(name);
+    let command = command.arg("--sfdoc").stdin(Stdio::null()).stderr(Stdio::null());
+    let documentation: serde_json::Value = serde_json::from_slice(&command.output().ok()?.stdout).ok()?;
+    let mut params = documentation.get("params")?.as_array()?.iter();
     Some(params.any(|param| param["name"] == "adj"))
 }
 

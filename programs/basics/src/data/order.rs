@@ -110,12 +110,12 @@ pub fn reverse(job: &mut Job) -> Result<()> {
             job.say(&format!("axis {} is reversed", i + 1));
         }
     }
-    tell_names(job, &input, orders[0] == Order::Same);
+    warn_of_names(job, &input, orders[0] == Order::Same);
     reorder(job, input, &old, &axes, &orders)
 }
 
 /// Warns that the names of stations keep their order while the receivers of axis 1 change theirs.
-fn tell_names(job: &Job, input: &Input, same: bool) {
+fn warn_of_names(job: &Job, input: &Input, same: bool) {
     let names = input
         .header()
         .text("stations")
@@ -130,7 +130,7 @@ fn tell_names(job: &Job, input: &Input, same: bool) {
 pub fn rotate(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     let axes = cube::shape(&input)?;
-    cube::tell_beyond(job, cube::present(&input), &["rot"], |key, _| {
+    cube::warn_of_axes_beyond(job, cube::present(&input), &["rot"], |key, _| {
         Ok(job.int_opt(key)? == Some(0))
     })?;
     let mut orders = Vec::new();
@@ -146,7 +146,7 @@ pub fn rotate(job: &mut Job) -> Result<()> {
             first => Order::From(first),
         });
     }
-    tell_names(job, &input, orders.first() == Some(&Order::Same));
+    warn_of_names(job, &input, orders.first() == Some(&Order::Same));
     reorder(job, input, &axes, &axes, &orders)
 }
 

@@ -34,7 +34,7 @@ impl Outside {
     }
 
     /// Warns of such samples; `ends` are the ends of the data if they are the same for all lines.
-    pub fn tell(&self, job: &Job, ends: Option<[f64; 2]>) {
+    pub fn warn(&self, job: &Job, ends: Option<[f64; 2]>) {
         let [all, outside] = [&self.all, &self.outside].map(|count| count.load(Ordering::Relaxed));
         if outside == 0 {
             return;

@@ -99,7 +99,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         picks.extend(places.iter().map(|place| o + place * d));
     }
     if job.flag("smooth")? {
-        cube::tell_beyond(job, axes.len(), &["rect"], |key, _| {
+        cube::warn_of_axes_beyond(job, axes.len(), &["rect"], |key, _| {
             Ok(job.int_opt(key)? == Some(1))
         })?;
         let rect = |i: usize| Ok(job.int_opt(&format!("rect{i}"))?.unwrap_or(1) as usize);
@@ -249,11 +249,11 @@ mod tests {
     fn smoothing_in_closed_form() {
         let filters = [Filter::triangle((20, 1), 4, 1), Filter::triangle((3, 20), 2, 1)];
         let ramp: Vec<f64> = (0..60).map(|i| ((i * 17) % 23) as f64).collect();
-        let mut found = ramp.clone();
-        smoothed(&mut found, vec![0.3; 60], &filters, 100);
-        let mut wanted = ramp.clone();
+        let mut result = ramp.clone();
+        smoothed(&mut result, vec![0.3; 60], &filters, 100);
+        let mut expected = ramp.clone();
         for filter in filters.iter().chain(&filters) {
-            filter.smooth_double(&mut wanted);
+            filter.smooth_double(&mut expected);
         }
         let mut constant = vec![2.5; 60];
         smoothed(
@@ -264,10 +264,10 @@ mod tests {
         );
         for i in 0..60 {
             assert!(
-                (found[i] - wanted[i]).abs() < 1e-9,
+                (result[i] - expected[i]).abs() < 1e-9,
                 "{i}: {} {}",
-                found[i],
-                wanted[i]
+                result[i],
+                expected[i]
             );
             assert!((constant[i] - 2.5).abs() < 1e-4, "{i}: {}", constant[i]);
         }

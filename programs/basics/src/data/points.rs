@@ -134,8 +134,8 @@ fn meet(lists: &mut [(&str, Vec<f64>, f64)]) -> Result<()> {
 /// The numbers of a list or a range.
 fn values(key: &str, text: &str) -> Result<Vec<f64>> {
     let number = |word: &str| {
-        let found = word.trim().parse::<f64>().ok().filter(|x| x.is_finite());
-        found.with_context(|| {
+        let value = word.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+        value.with_context(|| {
             format!(
                 "{key}={text}: `{word}` is not a number; give 100, 100,250,400 or 0:2000:10, for instance"
             )

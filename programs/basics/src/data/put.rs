@@ -96,8 +96,8 @@ sfpad change the number of elements",
 /// Returns an error if `esize=` is not the size of that type, or the data are not native bytes.
 fn another_type(job: &Job, input: &Input) -> Result<Option<Format>> {
     let given = |key: &str| {
-        let found = job.keys().iter().find(|(name, _)| name == key);
-        found.map(|(_, value)| value.to_string_lossy().into_owned())
+        let value = job.keys().iter().find(|(name, _)| name == key);
+        value.map(|(_, value)| value.to_string_lossy().into_owned())
     };
     let (size, old) = (given("esize"), input.format());
     let Some(text) = given("data_format") else {

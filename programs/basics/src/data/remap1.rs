@@ -78,7 +78,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             Ok(())
         },
     )?;
-    outside.tell(job, Some(ends));
+    outside.warn(job, Some(ends));
     Ok(output.finish()?)
 }
 

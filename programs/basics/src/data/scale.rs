@@ -100,10 +100,10 @@ struct Parts<'a> {
     values: &'a mut [f32],
 }
 
-/// Determines the factor by which a group is multiplied so that `wanted` of its absolute values become at
-/// most 1. The values come in pieces; if `wanted` is all of them, only the largest is kept.
+/// Determines the factor by which a group is multiplied so that the `rank` smallest of its absolute values
+/// become at most 1. The values come in pieces; if these are all values, only the largest is kept.
 struct Level {
-    wanted: usize,
+    rank: usize,
     group: usize,
     sizes: Vec<f32>,
     largest: f32,
@@ -111,9 +111,9 @@ struct Level {
 
 impl Level {
     fn of(job: &Job, group: usize) -> Result<Self> {
-        let wanted = f64::from(group as f32 * job.float("pclip")?) / 100.0 + 0.5;
+        let rank = f64::from(group as f32 * job.float("pclip")?) / 100.0 + 0.5;
         Ok(Self {
-            wanted: (wanted as usize).min(group),
+            rank: (rank as usize).min(group),
             group,
             sizes: Vec::new(),
             largest: 0.0,
@@ -122,7 +122,7 @@ impl Level {
 
     fn see(&mut self, sizes: &[f32]) {
         self.largest = sizes.iter().copied().fold(self.largest, f32::max);
-        if self.wanted < self.group {
+        if self.rank < self.group {
             self.sizes.extend_from_slice(sizes);
         }
     }
@@ -130,8 +130,8 @@ impl Level {
     /// The factor of the group that is complete; resets the state for the next group.
     fn factor(&mut self) -> f32 {
         let mut level = std::mem::take(&mut self.largest);
-        if self.wanted < self.group {
-            level = *self.sizes.select_nth_unstable_by(self.wanted, f32::total_cmp).1;
+        if self.rank < self.group {
+            level = *self.sizes.select_nth_unstable_by(self.rank, f32::total_cmp).1;
             self.sizes.clear();
         }
         if level > 0.0 { 1.0 / level } else { 0.0 }

@@ -65,7 +65,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let axes = cube::shape(&input)?;
-    cube::tell_beyond(job, cube::present(&input), &["rect"], |key, _| {
+    cube::warn_of_axes_beyond(job, cube::present(&input), &["rect"], |key, _| {
         Ok(job.int_opt(key)? == Some(1))
     })?;
     if !(1..=MAX_AXES).any(|i| job.given(&format!("rect{i}"))) {

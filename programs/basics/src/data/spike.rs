@@ -83,10 +83,10 @@ pub fn run(job: &mut Job) -> Result<()> {
         );
     }
     let axes = axes(job, input.as_ref())?;
-    cube::tell_beyond(job, axes.len(), &["k", "l"], |key, _| {
+    cube::warn_of_axes_beyond(job, axes.len(), &["k", "l"], |key, _| {
         Ok(job.ints(key)?.iter().all(|at| *at <= 1))
     })?;
-    cube::tell_beyond(job, axes.len(), &["p"], |key, _| {
+    cube::warn_of_axes_beyond(job, axes.len(), &["p"], |key, _| {
         Ok(job.floats(key)?.iter().all(|p| *p == 0.0))
     })?;
     let spikes = spikes(job, &axes)?;

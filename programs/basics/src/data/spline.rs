@@ -55,10 +55,10 @@ pub(super) fn new_axis(job: &mut Job, usual: Option<&Axis>) -> Result<Axis> {
     };
     let pattern = pattern.as_ref().map(Input::header);
     let real = |key: &str, usual: Option<f32>| -> Result<f32> {
-        let found = job
+        let given = job
             .float_opt(key)?
             .or_else(|| pattern.and_then(|header| header.float(key)));
-        found.or(usual).ok_or_else(|| lacking(key, pattern))
+        given.or(usual).ok_or_else(|| lacking(key, pattern))
     };
     let n = job
         .int_opt("n1")?
@@ -124,7 +124,7 @@ pub fn run(job: &mut Job) -> Result<()> {
                 Ok(())
             },
         )?;
-        outside.tell(job, Some(ends));
+        outside.warn(job, Some(ends));
     }
     Ok(output.finish()?)
 }
@@ -201,7 +201,7 @@ fn pairs(
             Ok(())
         },
     )?;
-    outside.tell(job, None);
+    outside.warn(job, None);
     Ok(())
 }
 
@@ -247,9 +247,9 @@ impl Spline {
         self.room.clear();
         let (mut upper, mut right) = (0.0, 0.0);
         for i in 0..n {
-            let (below, diagonal, above, wanted) = row(i);
+            let (below, diagonal, above, target) = row(i);
             let pivot = diagonal - below * upper;
-            right = (wanted - below * right) / pivot;
+            right = (target - below * right) / pivot;
             upper = above / pivot;
             self.m.push(right);
             self.room.push(upper);

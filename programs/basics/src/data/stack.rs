@@ -116,9 +116,9 @@ pub fn rms(job: &mut Job) -> Result<()> {
 }
 
 fn way(job: &Job) -> Result<Way> {
-    let asked = [("min", Way::Least), ("max", Way::Most), ("prod", Way::Product)];
+    let ways = [("min", Way::Least), ("max", Way::Most), ("prod", Way::Product)];
     let mut chosen = Vec::new();
-    for (name, way) in asked {
+    for (name, way) in ways {
         if job.flag(name)? {
             chosen.push(way);
         }

@@ -122,7 +122,7 @@ pub fn dat(job: &mut Job) -> Result<()> {
 fn traces(job: &mut Job) -> Result<Input> {
     let input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    cube::tell_across_time(job, &input)?;
+    cube::warn_of_time_axis(job, &input)?;
     let axis = &cube::shape(&input)?[0];
     ensure!(
         axis.n >= 2 && axis.d != 0.0,

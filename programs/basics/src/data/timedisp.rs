@@ -51,7 +51,7 @@ static PARAMS: [Param; 5] = [
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    cube::tell_across_time(job, &input)?;
+    cube::warn_of_time_axis(job, &input)?;
     let axis = cube::shape(&input)?.swap_remove(0);
     let (adjoint, inverse, mean) = (job.flag("adj")?, job.flag("inv")?, job.flag("mean")?);
     ensure!(
@@ -90,13 +90,13 @@ pub fn run(job: &mut Job) -> Result<()> {
             if line[0].abs() > 0.01 * line.iter().fold(0.0, |most: f64, x| most.max(x.abs())) {
                 moving.fetch_add(1, Ordering::Relaxed);
             }
-            let made = match (inverse, adjoint) {
+            let change = match (inverse, adjoint) {
                 (false, false) => plan.to_steps(&line),
                 (false, true) => plan.to_steps_adjoint(&line),
                 (true, false) => plan.to_time(&line, reading),
                 (true, true) => plan.to_time_adjoint(&line, reading),
             };
-            let both = result.iter_mut().zip(made);
+            let both = result.iter_mut().zip(change);
             both.for_each(|(result, x)| *result = x as f32);
             Ok(())
         },

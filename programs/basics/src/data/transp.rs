@@ -133,8 +133,8 @@ fn in_passes<T: Element + Send + Sync>(
     room: usize,
 ) -> Result<()> {
     let slab = turn.group() / turn.first;
-    let wanted = (turn.group() / 8).max(SMALL / size_of::<T>()).min(room);
-    let at_once = (wanted / slab).clamp(1, turn.first);
+    let bytes = (turn.group() / 8).max(SMALL / size_of::<T>()).min(room);
+    let at_once = (bytes / slab).clamp(1, turn.first);
     let mut new: Vec<T> = cube::room(slab * at_once)?;
     let line = at_once * turn.below;
     let tile = Tile::new(TOGETHER, HELD / TOGETHER / line, turn);

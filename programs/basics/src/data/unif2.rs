@@ -64,13 +64,13 @@ pub fn run(job: &mut Job) -> Result<()> {
         if !job.given(key) {
             return Ok((0..layers).map(usual).collect());
         }
-        let found = job.floats(key)?;
+        let values = job.floats(key)?;
         ensure!(
-            found.len() == layers,
+            values.len() == layers,
             "{key}= has {} numbers, but {interfaces} interfaces make {layers} layers, and each needs one",
-            found.len()
+            values.len()
         );
-        Ok(found)
+        Ok(values)
     };
     let v00 = list("v00", &|i| 1500.0 + 500.0 * i as f32)?;
     let (x0, z0) = (list("x0", &|_| 0.0)?, list("z0", &|_| 0.0)?);

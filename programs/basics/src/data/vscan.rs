@@ -133,8 +133,8 @@ type Trace = (f64, Spline);
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    cube::tell_across_time(job, &input)?;
-    cube::tell_milliseconds(job, &input, "offsets and the velocities of v0= and dv=");
+    cube::warn_of_time_axis(job, &input)?;
+    cube::warn_of_milliseconds(job, &input, "offsets and the velocities of v0= and dv=");
     let axes = cube::shape_to(&input, 2)?;
     let scan = Scan::of(job, &input, &axes)?;
     let whole = if job.flag("half")? { 2.0 } else { 1.0 };

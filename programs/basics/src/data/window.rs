@@ -114,7 +114,7 @@ pub(super) fn cuts(job: &Job, input: &Input) -> Result<Vec<Cut>> {
             "axis {i} has 1 sample: n{i}= can only be 1 and f{i}= only 0"
         );
     }
-    cube::tell_beyond(job, cube::present(input), &["min", "max", "j"], |key, i| {
+    cube::warn_of_axes_beyond(job, cube::present(input), &["min", "max", "j"], |key, i| {
         let Axis { o, d, .. } = input.axis(i);
         Ok(match key.starts_with('j') {
             true => job.int_opt(key)? == Some(1),
@@ -135,11 +135,11 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     let samples = |from: f32, to: f32, step: f32| f64::from((to - from) / step);
     let jump = match (int("j")?, real("d")?) {
         (Some(jump), _) => jump,
-        (None, Some(wanted)) => {
-            let jump = nearest(samples(0.0, wanted, d));
+        (None, Some(given)) => {
+            let jump = nearest(samples(0.0, given, d));
             ensure!(
                 jump >= 1,
-                "d{i}={wanted}: the sampling of the input is {d}, and that of the window can only be coarser"
+                "d{i}={given}: the sampling of the input is {d}, and that of the window can only be coarser"
             );
             jump
         }

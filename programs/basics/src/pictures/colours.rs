@@ -67,16 +67,16 @@ impl Colours {
     /// # Errors
     /// Returns an error if there is no such table.
     pub fn named(name: &str) -> Result<Self> {
-        let (wanted, mark_beyond) = match name.strip_suffix('C') {
+        let (base, mark_beyond) = match name.strip_suffix('C') {
             Some(letter) if letter.len() == 1 => (letter, true),
             _ => (name, false),
         };
-        let capital = wanted.len() == 1 && wanted.chars().all(char::is_uppercase);
-        let small = wanted.to_lowercase();
+        let capital = base.len() == 1 && base.chars().all(char::is_uppercase);
+        let small = base.to_lowercase();
         let other = OTHER_NAMES.iter().find(|(known, _)| *known == small);
         let own = other.map_or(small.as_str(), |(_, own)| own);
-        let found = TABLES.iter().find(|(known, ..)| *known == own);
-        let (_, gradient, from_its_end) = found.copied().ok_or_else(|| {
+        let row = TABLES.iter().find(|(known, ..)| *known == own);
+        let (_, gradient, from_its_end) = row.copied().ok_or_else(|| {
             let known = TABLES.map(|(known, ..)| known).join(", ");
             anyhow!(
                 "color={name} is unknown; colour tables are {known} and the letters of Madagascar (i, j, h, ...)"
@@ -91,8 +91,8 @@ impl Colours {
             };
             match gradient {
                 Some(gradient) => {
-                    let found = gradient.eval_continuous(share);
-                    [found.r, found.g, found.b]
+                    let rgba = gradient.eval_continuous(share);
+                    [rgba.r, rgba.g, rgba.b]
                 }
                 None => [(share * 255.0).round() as u8; 3],
             }

@@ -153,7 +153,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let plane = selection.read(&mut input, &mut Samples::of_nothing())?;
     let ends = ends(&plane)?;
     let levels = values(job, ends)?;
-    tell_left_out(job, &levels)?;
+    warn_of_left_out(job, &levels)?;
     let mut frame = frame(job, &input, &selection)?;
     let colours = colours(job, &levels, ends)?;
     if job.flag_opt("scalebar")?.unwrap_or(false) {
@@ -170,7 +170,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 }
 
 /// Warns of lines that allpos=y leaves out, if it leaves out all lines or if the user gave their values.
-fn tell_left_out(job: &Job, levels: &[f32]) -> Result<()> {
+fn warn_of_left_out(job: &Job, levels: &[f32]) -> Result<()> {
     let negative = levels.iter().filter(|level| **level < 0.0).count();
     if negative == 0 || !job.flag("allpos")? {
         return Ok(());

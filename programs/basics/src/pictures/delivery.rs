@@ -126,8 +126,8 @@ const STRANGE: [&str; 14] = [
 ];
 
 fn named(name: &str) -> Option<Kind> {
-    let found = KINDS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
-    found.map(|(_, kind)| *kind)
+    let row = KINDS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
+    row.map(|(_, kind)| *kind)
 }
 
 /// The format of the last known extension in a file name: `a.svg` and `a.svg.part` are SVG.

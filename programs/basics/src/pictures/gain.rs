@@ -146,7 +146,7 @@ pub struct Scale {
 }
 
 /// Warns of values that share a colour, because `bias` is far from them.
-fn tell_one_colour(job: &Job, samples: &Samples, [bias, clip]: [f32; 2]) {
+fn warn_of_one_colour(job: &Job, samples: &Samples, [bias, clip]: [f32; 2]) {
     if bias == 0.0 || clip == 0.0 || !samples.holds_numbers() {
         return;
     }
@@ -215,7 +215,7 @@ impl Scale {
                 },
             );
         }
-        tell_one_colour(job, samples, [bias, clip]);
+        warn_of_one_colour(job, samples, [bias, clip]);
         let [all, odd] = samples.count();
         if samples.holds_numbers() && odd > 0 {
             job.warn(&format!(

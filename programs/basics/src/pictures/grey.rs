@@ -105,8 +105,8 @@ pub fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
 
 /// The text with the coordinates of the plane on the axes that are not shown.
 pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
-    let wanted = job.flag_opt("wantframenum")?;
-    if wanted == Some(false) {
+    let numbered = job.flag_opt("wantframenum")?;
+    if numbered == Some(false) {
         return Ok(None);
     }
     let frame = job.ints("frame")?;
@@ -117,7 +117,7 @@ pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
     for (position, &axis) in longer {
         // A number without a label is not informative, so it is written only on request.
         let named = axes[axis].label.as_ref().is_some_and(|label| !label.is_empty());
-        if !named && wanted.is_none() && !(axis == 2 && job.given("label3")) {
+        if !named && numbered.is_none() && !(axis == 2 && job.given("label3")) {
             continue;
         }
         let index = frame.get(position).copied().unwrap_or(0).max(0) as usize;

@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn a_circle_is_one_closed_line() {
         let plane = plane(41, 41, |r, c| (r - 20.0).hypot(c - 20.0));
-        let found = lines(&plane, 10.0);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].first(), found[0].last());
-        for (r, c) in &found[0] {
+        let contours = lines(&plane, 10.0);
+        assert_eq!(contours.len(), 1);
+        assert_eq!(contours[0].first(), contours[0].last());
+        for (r, c) in &contours[0] {
             let radius = (r - 20.0).hypot(c - 20.0);
             // Linear interpolation of a cone has an error of at most d^2 / (8 r), where d = sqrt(2) is the
             // diagonal of a cell.
@@ -156,18 +156,18 @@ mod tests {
     #[test]
     fn the_smallest_line_is_closed() {
         let peak = plane(3, 3, |r, c| if r == 1.0 && c == 1.0 { 1.0 } else { 0.0 });
-        let found = lines(&peak, 0.5);
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].len(), found[0].first()), (5, found[0].last()));
+        let contours = lines(&peak, 0.5);
+        assert_eq!(contours.len(), 1);
+        assert_eq!((contours[0].len(), contours[0].first()), (5, contours[0].last()));
     }
 
     #[test]
     fn an_open_line_runs_from_rim_to_rim() {
         let plane = plane(5, 7, |r, _| r);
-        let found = lines(&plane, 1.25);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].iter().all(|(r, _)| *r == 1.25));
-        let mut columns: Vec<f64> = found[0].iter().map(|(_, c)| *c).collect();
+        let contours = lines(&plane, 1.25);
+        assert_eq!(contours.len(), 1);
+        assert!(contours[0].iter().all(|(r, _)| *r == 1.25));
+        let mut columns: Vec<f64> = contours[0].iter().map(|(_, c)| *c).collect();
         columns.sort_by(f64::total_cmp);
         assert_eq!(columns, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert!(lines(&plane, 7.0).is_empty());

@@ -25,11 +25,11 @@ pub const SMALL: f64 = 0.7;
 /// markup of font, size, colour and thickness (`\F5 `, `\s120 `, `\c3 `, `\f2 `) is removed. A letter that
 /// has a superscript or subscript form in the font is replaced by that form, on the line.
 pub fn pieces(text: &str) -> Vec<Piece> {
-    let (mut made, mut height) = (Vec::new(), 0);
+    let (mut pieces, mut height) = (Vec::new(), 0);
     let digit = |letter: char| letter.is_ascii_digit();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('\\') {
-        set(&mut made, before, height);
+        set(&mut pieces, before, height);
         let mut letters = behind.chars();
         rest = match letters.next() {
             Some('^') => {
@@ -45,21 +45,21 @@ pub fn pieces(text: &str) -> Vec<Piece> {
                 behind.strip_prefix(' ').unwrap_or(behind)
             }
             Some('\\') => {
-                set(&mut made, "\\", height);
+                set(&mut pieces, "\\", height);
                 letters.as_str()
             }
             Some(_) | None => {
-                set(&mut made, "\\", height);
+                set(&mut pieces, "\\", height);
                 behind
             }
         };
     }
-    set(&mut made, rest, height);
-    made
+    set(&mut pieces, rest, height);
+    pieces
 }
 
 /// Appends `part` at `height`: above (positive), below (negative) or on the line (0).
-fn set(made: &mut Vec<Piece>, part: &str, height: i32) {
+fn set(pieces: &mut Vec<Piece>, part: &str, height: i32) {
     let (from, to) = match height {
         0 => ("", ""),
         1.. => RAISED,
@@ -73,10 +73,10 @@ fn set(made: &mut Vec<Piece>, part: &str, height: i32) {
         Some(small) if height != 0 => (small, 0),
         _ => (part.to_string(), height.signum()),
     };
-    match made.last_mut() {
+    match pieces.last_mut() {
         Some(last) if last.height == height => last.letters += &letters,
         _ if letters.is_empty() => {}
-        _ => made.push(Piece { letters, height }),
+        _ => pieces.push(Piece { letters, height }),
     }
 }
 
@@ -155,11 +155,11 @@ mod tests {
             (r"C:\", r"C:\"),
             (r"\sigma", r"\sigma"),
         ] {
-            let said = |piece: Piece| match piece.height {
+            let marked = |piece: Piece| match piece.height {
                 0 => piece.letters,
                 height => format!("[{height} {}]", piece.letters),
             };
-            let all: String = pieces(text).into_iter().map(said).collect();
+            let all: String = pieces(text).into_iter().map(marked).collect();
             assert_eq!(all, shown, "{text}");
         }
     }

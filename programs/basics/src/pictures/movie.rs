@@ -77,13 +77,13 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &[Kind::Png, Kind::Gif])?;
     let (selection, axis) = selection(job, &input)?;
-    let wanted = wanted(job, selection.all_axes()[axis].n)?;
+    let indices = indices(job, selection.all_axes()[axis].n)?;
     let mut samples = Samples::of(job, &input)?.of_pictures();
     let mut frame = grey::frame(job, &input, &selection)?;
     let planes = read(
         &mut input,
         (&selection, axis),
-        &wanted,
+        &indices,
         &mut samples,
         pixels(&frame, delivery.fineness)?,
     )?;
@@ -93,8 +93,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     let numbered = job.flag("wantframenum")?;
     let along = &selection.all_axes()[axis];
     let size = frame.open()?.drawing.page();
-    room_for(size.0 * size.1 * delivery.fineness.powi(2), wanted.len())?;
-    let pictures = planes.par_iter().zip(&wanted).map(|(plane, &index)| {
+    room_for(size.0 * size.1 * delivery.fineness.powi(2), indices.len())?;
+    let pictures = planes.par_iter().zip(&indices).map(|(plane, &index)| {
         let mut frame = frame.clone();
         if numbered {
             frame.note = Some(position_text(job, along, axis + 1, index)?);
@@ -142,7 +142,7 @@ fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
 }
 
 /// The indices of the pictures on their axis.
-fn wanted(job: &Job, n: usize) -> Result<Vec<usize>> {
+fn indices(job: &Job, n: usize) -> Result<Vec<usize>> {
     let (first, every) = (job.int("fframe")? as usize, job.int("jframe")? as usize);
     ensure!(
         first < n,
@@ -160,20 +160,20 @@ fn pixels(frame: &Frame, fineness: f64) -> Result<usize> {
     Ok((2.0 * fineness * rect.height.max(rect.width)) as usize)
 }
 
-/// Reads the planes `wanted` along `axis`, thinned to at most `most` pixels on each side.
+/// Reads the planes of these `indices` along `axis`, thinned to at most `most` pixels on each side.
 fn read(
     input: &mut Input,
     (selection, axis): (&Selection, usize),
-    wanted: &[usize],
+    indices: &[usize],
     samples: &mut Samples,
     most: usize,
 ) -> Result<Vec<Plane>> {
-    let (first, last) = (wanted[0], wanted[wanted.len() - 1]);
+    let (first, last) = (indices[0], indices[indices.len() - 1]);
     let mut all = selection.clone();
     all.take(axis, first..last + 1);
-    let (mut planes, mut index, mut held) = (Vec::with_capacity(wanted.len()), first, 0);
+    let (mut planes, mut index, mut held) = (Vec::with_capacity(indices.len()), first, 0);
     all.read_each(input, samples, |plane| {
-        if wanted.get(planes.len()) == Some(&index) {
+        if indices.get(planes.len()) == Some(&index) {
             let plane = plane.thinned((most, most));
             held += plane.values.len();
             ensure!(

@@ -137,7 +137,7 @@ fn show(viewer: Option<&str>, file: &Path, kind: Kind, bytes: &[u8]) -> Result<b
 /// The picture as control sequences of the terminal, if the environment shows that it can draw.
 fn in_terminal(kind: Kind, bytes: &[u8], variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
     let is = |name: &str, values: &[&str]| {
-        variable(name).is_some_and(|value| values.iter().any(|wanted| value == *wanted))
+        variable(name).is_some_and(|value| values.iter().any(|known| value == *known))
     };
     let text = STANDARD.encode(bytes);
     let kitty = is("TERM", &["xterm-kitty", "xterm-ghostty"]) || is("TERM_PROGRAM", &["ghostty"]);

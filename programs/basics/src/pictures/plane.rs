@@ -21,7 +21,7 @@ pub struct Selection {
     /// All axes of the dataset.
     axes: Vec<Axis>,
     /// The selected indices on every axis; on an axis that is not shown, usually a single one.
-    wanted: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
     /// Axis 1 of the picture, counted from 0.
     one: usize,
     /// Axis 2 of the picture, counted from 0.
@@ -42,15 +42,15 @@ pub struct Side {
 }
 
 impl Side {
-    /// The samples `wanted` of an axis.
-    pub fn new(axis: &Axis, wanted: &Range<usize>) -> Self {
+    /// The samples in a `range` of an axis.
+    pub fn new(axis: &Axis, range: &Range<usize>) -> Self {
         let step = step_of(axis);
         let rim = |index: usize| f64::from(axis.o) + (index as f64 - 0.5) * step;
         Self {
-            samples: wanted.len(),
-            block: wanted.len().div_ceil(LONGEST_SIDE),
-            first: rim(wanted.start),
-            last: rim(wanted.end),
+            samples: range.len(),
+            block: range.len().div_ceil(LONGEST_SIDE),
+            first: rim(range.start),
+            last: rim(range.end),
         }
     }
 
@@ -100,18 +100,18 @@ impl Selection {
             input.name()
         );
         let number = |axis: i64, key: &str| {
-            let found = usize::try_from(axis - 1).ok().filter(|&i| i < rank);
-            found.with_context(|| format!("{key}={axis}: {} has axes 1 to {rank}", input.name()))
+            let place = usize::try_from(axis - 1).ok().filter(|&i| i < rank);
+            place.with_context(|| format!("{key}={axis}: {} has axes 1 to {rank}", input.name()))
         };
         let (one, two) = (number(one, "vertical")?, number(two, "horizontal")?);
         ensure!(
             one != two,
             "vertical= and horizontal= name the same axis; choose two different ones of 1 to {rank}"
         );
-        let wanted = axes.iter().map(|axis| 0..axis.n).collect();
+        let ranges = axes.iter().map(|axis| 0..axis.n).collect();
         let mut selection = Self {
             axes,
-            wanted,
+            ranges,
             one,
             two,
         };
@@ -138,22 +138,22 @@ impl Selection {
         for (position, &axis) in others.iter().enumerate() {
             let index = frame.get(position).copied().unwrap_or(0);
             let n = self.axes[axis].n;
-            let found = usize::try_from(index).ok().filter(|&index| index < n);
-            let index = found.with_context(|| {
+            let place = usize::try_from(index).ok().filter(|&index| index < n);
+            let index = place.with_context(|| {
                 format!(
                     "frame={index}: axis {} has {n} planes, counted from 0 to {}",
                     axis + 1,
                     n as i64 - 1
                 )
             })?;
-            self.wanted[axis] = index..index + 1;
+            self.ranges[axis] = index..index + 1;
         }
         Ok(())
     }
 
     /// Selects the planes at `indices` (from 0) of axis `axis` (from 0, not shown) instead of one plane.
     pub fn take(&mut self, axis: usize, indices: Range<usize>) {
-        self.wanted[axis] = indices;
+        self.ranges[axis] = indices;
     }
 
     /// Leaves out the samples that lie entirely outside `min` to `max` on axis 1 or 2 of the picture.
@@ -188,7 +188,7 @@ impl Selection {
                 axis + 1
             );
         };
-        self.wanted[axis] = first..last + 1;
+        self.ranges[axis] = first..last + 1;
         Ok(())
     }
 
@@ -204,18 +204,18 @@ impl Selection {
 
     /// The selected parts of axes 1 and 2 of the picture.
     pub fn sides(&self) -> (Side, Side) {
-        let side = |axis: usize| Side::new(&self.axes[axis], &self.wanted[axis]);
+        let side = |axis: usize| Side::new(&self.axes[axis], &self.ranges[axis]);
         (side(self.one), side(self.two))
     }
 
     /// Reads the one selected plane, and passes the lines that `samples` needs to it.
     pub fn read(&self, input: &mut Input, samples: &mut Samples) -> Result<Plane> {
-        let mut found = None;
+        let mut result = None;
         self.read_each(input, samples, |plane| {
-            found = Some(plane);
+            result = Some(plane);
             Ok(())
         })?;
-        found.context("the plane was not found in the data")
+        result.context("the plane was not found in the data")
     }
 
     /// Reads the selected planes in the order of the file and passes each to `done` as soon as it is complete.
@@ -246,7 +246,7 @@ impl Selection {
             samples.see(
                 number * length,
                 &line,
-                place.is_some().then(|| self.wanted[0].clone()),
+                place.is_some().then(|| self.ranges[0].clone()),
             );
             let Some(indices) = place else { continue };
             self.put(&line, indices, &mut open);
@@ -268,7 +268,7 @@ impl Selection {
             let n = self.axes[axis].n as u64;
             *index = (number % n) as usize;
             number /= n;
-            if !self.wanted[axis].contains(index) {
+            if !self.ranges[axis].contains(index) {
                 return None;
             }
         }
@@ -278,16 +278,16 @@ impl Selection {
     fn last_line(&self) -> u64 {
         let from_last = (1..self.axes.len()).rev();
         from_last.fold(0, |line, axis| {
-            line * self.axes[axis].n as u64 + (self.wanted[axis].end - 1) as u64
+            line * self.axes[axis].n as u64 + (self.ranges[axis].end - 1) as u64
         })
     }
 
     /// Adds a line of the dataset to the planes to which it belongs.
     fn put(&self, line: &[f32], mut indices: Vec<usize>, open: &mut Vec<(Vec<usize>, Gathering)>) {
         let others = self.others();
-        let part = &line[self.wanted[0].clone()];
+        let part = &line[self.ranges[0].clone()];
         let key = |indices: &[usize]| others.iter().map(|&axis| indices[axis]).collect();
-        let place = |axis: usize, indices: &[usize]| indices[axis] - self.wanted[axis].start;
+        let place = |axis: usize, indices: &[usize]| indices[axis] - self.ranges[axis].start;
         if !others.contains(&0) {
             // The line belongs to one plane, along one of its axes.
             let at = self.plane_of(key(&indices), open);
@@ -296,7 +296,7 @@ impl Selection {
             return open[at].1.add_run(along_one, fixed, part);
         }
         for (offset, value) in part.iter().enumerate() {
-            indices[0] = self.wanted[0].start + offset;
+            indices[0] = self.ranges[0].start + offset;
             let at = self.plane_of(key(&indices), open);
             let (row, column) = (place(self.one, &indices), place(self.two, &indices));
             open[at].1.add(row, column, *value);

@@ -108,7 +108,7 @@ impl Samples {
             (Panel::Shown, Some(part)) => (0, part),
             (Panel::EachShown, Some(part)) => (number as usize, part),
             (Panel::All, _) => (number as usize, 0..line.len()),
-            (Panel::Number(wanted), _) if wanted == number => (0, 0..line.len()),
+            (Panel::Number(own), _) if own == number => (0, 0..line.len()),
             _ => return,
         };
         if self.panels.len() <= slot {

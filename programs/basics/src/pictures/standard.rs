@@ -193,14 +193,14 @@ fn side(job: &Job, name: &str, sides: [(char, Edge); 2]) -> Result<Edge> {
         return Ok(sides[0].1);
     };
     let letter = text.chars().next().unwrap_or_default().to_ascii_lowercase();
-    let found = sides.iter().find(|(known, _)| *known == letter);
+    let row = sides.iter().find(|(known, _)| *known == letter);
     let words = |edge: Edge| match edge {
         Edge::Above => "top",
         Edge::Below => "bottom",
         Edge::Left => "left",
         Edge::Right => "right",
     };
-    found.map(|(_, edge)| *edge).with_context(|| {
+    row.map(|(_, edge)| *edge).with_context(|| {
         format!(
             "{name}={text} is not allowed: {name}= must be {} or {}",
             words(sides[0].1),

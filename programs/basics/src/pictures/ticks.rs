@@ -97,10 +97,10 @@ fn nice_step(step: f64) -> f64 {
     }
     let decade = 10f64.powf(step.log10().floor());
     let candidates = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade);
-    let found = candidates
+    let nice = candidates
         .into_iter()
         .find(|&candidate| candidate >= step * (1.0 - 1e-9));
-    found.unwrap_or(10.0 * decade)
+    nice.unwrap_or(10.0 * decade)
 }
 
 /// The power of ten in units of which very large or small numbers are written, else 0.
@@ -270,12 +270,12 @@ mod tests {
             format: Some(Format::parse("%4.2f s").unwrap()),
             ..TickRule::default()
         };
-        let found: Vec<String> = Ticks::new(0.0, 0.7, 3, &rule)
+        let texts: Vec<String> = Ticks::new(0.0, 0.7, 3, &rule)
             .marks
             .into_iter()
             .map(|mark| mark.1)
             .collect();
-        assert_eq!(found, ["0.10 s", "0.35 s", "0.60 s"]);
+        assert_eq!(texts, ["0.10 s", "0.35 s", "0.60 s"]);
         // At seven steps below 0.7 a rounding error remains, which must be written as 0.0.
         let tenths = TickRule {
             step: Some(0.1),
@@ -283,8 +283,8 @@ mod tests {
             ..TickRule::default()
         };
         let marks = Ticks::new(-0.1, 0.1, 3, &tenths).marks;
-        let found: Vec<&str> = marks.iter().map(|mark| mark.1.as_str()).collect();
-        assert_eq!((marks[1].0, found), (0.0, vec!["−0.1", "0.0", "0.1"]));
+        let texts: Vec<&str> = marks.iter().map(|mark| mark.1.as_str()).collect();
+        assert_eq!((marks[1].0, texts), (0.0, vec!["−0.1", "0.0", "0.1"]));
         let g = Format::parse("%g").unwrap();
         assert_eq!(
             ["1e-5", "0.0001", "1234560", "100000"].map(|t| g.write(t.parse().unwrap())),

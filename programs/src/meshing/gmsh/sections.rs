@@ -311,7 +311,7 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
     let blocks = numbers.count("number of blocks")?;
     let total = numbers.count("number of elements")?;
     let _range = (numbers.size("smallest tag")?, numbers.size("largest tag")?);
-    let mut found = 0;
+    let mut read = 0;
     for _ in 0..blocks {
         let dimension = numbers.int("dimension")?;
         let entity = numbers.int("tag of an entity")?;
@@ -329,7 +329,7 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
                 nodes.push(numbers.size("tag of a node")?);
             }
         }
-        found += count;
+        read += count;
         file.blocks.push(Block {
             dimension: usize::try_from(dimension).unwrap_or(0),
             entity,
@@ -340,9 +340,9 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
             nodes,
         });
     }
-    if found != total {
+    if read != total {
         return Err(numbers.scanner.wrong(format!(
-            "$Elements holds {found} elements, but its first line says {total}"
+            "$Elements holds {read} elements, but its first line says {total}"
         )));
     }
     Ok(())

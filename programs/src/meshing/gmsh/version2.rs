@@ -72,8 +72,8 @@ impl Head {
 pub(super) fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
     let total = count(numbers, "number of elements")?;
     let mut blocks: HashMap<(i32, i32, i32), usize> = HashMap::new();
-    let mut found = 0;
-    while found < total {
+    let mut read = 0;
+    while read < total {
         let in_text = numbers.form == Form::Text;
         let first = if in_text {
             Some(tag(numbers, "tag of an element")?)
@@ -87,12 +87,12 @@ pub(super) fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()>
                 head.kind
             )));
         };
-        if head.follow == 0 || head.follow > total - found {
+        if head.follow == 0 || head.follow > total - read {
             return Err(numbers.scanner.wrong(format!(
                 "{} elements of type {} follow, but $Elements has {} more",
                 head.follow,
                 head.kind,
-                total - found
+                total - read
             )));
         }
         for _ in 0..head.follow {
@@ -126,7 +126,7 @@ pub(super) fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()>
                 block.nodes.push(tag(numbers, "tag of a node")?);
             }
         }
-        found += head.follow;
+        read += head.follow;
     }
     Ok(())
 }

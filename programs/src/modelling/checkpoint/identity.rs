@@ -43,7 +43,7 @@ const FREE_OF_SUMS: [&str; 15] = [
 ];
 
 /// The largest number of differences that a message lists.
-const TOLD: usize = 3;
+const MOST_DIFFERENCES: usize = 3;
 
 /// Everything that determines the results of a run.
 pub struct Identity {
@@ -64,8 +64,8 @@ pub struct Identity {
 /// The list in the form `threads=, tile=, nt= and the names of files`.
 fn listed(free: &[&str]) -> String {
     let own = ["groups", "plan", "checkpoint", "every", "resume"];
-    let told = free.iter().filter(|name| !own.contains(name));
-    let words: Vec<String> = told.map(|name| format!("{name}=")).collect();
+    let others = free.iter().filter(|name| !own.contains(name));
+    let words: Vec<String> = others.map(|name| format!("{name}=")).collect();
     format!("{} and the names of files", words.join(", "))
 }
 
@@ -141,10 +141,10 @@ impl Identity {
     /// The reason why a state does not belong to this run, as the end of a message; the model is compared
     /// later.
     pub fn difference(&self, header: &StateHeader) -> Option<String> {
-        let found = header.label("program").unwrap_or("an unnamed program");
-        if found != self.program {
+        let program = header.label("program").unwrap_or("an unnamed program");
+        if program != self.program {
             return Some(format!(
-                "the state was saved by {found}, but this program is {}",
+                "the state was saved by {program}, but this program is {}",
                 self.program
             ));
         }
@@ -155,12 +155,12 @@ impl Identity {
                 self.grid
             ));
         }
-        let mut told = Vec::new();
+        let mut differences = Vec::new();
         for (name, here) in &self.settings {
             let there = header.label(&setting(name));
             if there != here.as_deref() {
                 let word = |value: Option<&str>| value.map_or("not given".into(), str::to_string);
-                told.push(format!(
+                differences.push(format!(
                     "{name}= is {} in the state and {} here",
                     word(there),
                     word(here.as_deref())
@@ -169,21 +169,21 @@ impl Identity {
         }
         for (name, sum) in &self.contents {
             if header.label(&content(name)) != Some(&format!("{sum:016x}")) {
-                told.push(format!("{name} is not that of the state"));
+                differences.push(format!("{name} is not that of the state"));
             }
         }
-        if told.is_empty() && header.label("sources") != Some(&self.sources_until(header.step)) {
+        if differences.is_empty() && header.label("sources") != Some(&self.sources_until(header.step)) {
             let until = format!(
                 "the sources of the first {} steps are not those of the state",
                 header.step
             );
-            told.push(until);
+            differences.push(until);
         }
-        if told.is_empty() {
+        if differences.is_empty() {
             return None;
         }
-        let more = told.len().saturating_sub(TOLD);
-        told.truncate(TOLD);
+        let more = differences.len().saturating_sub(MOST_DIFFERENCES);
+        differences.truncate(MOST_DIFFERENCES);
         let more = if more > 0 {
             format!("; {more} more differ")
         } else {
@@ -191,7 +191,7 @@ impl Identity {
         };
         Some(format!(
             "the state is of another run: {}{more}; continue with the parameters of that run (only {} may differ)",
-            told.join("; "),
+            differences.join("; "),
             self.free
         ))
     }

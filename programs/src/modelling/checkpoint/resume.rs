@@ -30,7 +30,7 @@ pub struct Resumed {
 /// The contents of a header, read on rank 0: the step, whether all data were zero, and the model's checksum;
 /// then the state's map and intermediate values, which are not in the arrays of the engine.
 #[derive(Default)]
-struct Found {
+struct SavedState {
     words: Vec<u64>,
     map: Option<Vec<f32>>,
     kept: Option<Vec<u8>>,
@@ -45,21 +45,21 @@ impl Resumed {
         identity: &Identity,
         (steps, world): (usize, &World),
     ) -> anyhow::Result<Self> {
-        let found = match world.leads() {
+        let saved = match world.leads() {
             true => read(job, file, identity, steps).map(Some),
             false => Ok(None),
         };
-        let found = world.agree(found.with_context(|| shown(file)))?;
-        let found = found.unwrap_or_default();
-        let all = world.numbers(&found.words)?;
+        let saved = world.agree(saved.with_context(|| shown(file)))?;
+        let saved = saved.unwrap_or_default();
+        let all = world.numbers(&saved.words)?;
         let [step, silent, model] = all[0].as_slice().try_into().unwrap_or_default();
         Ok(Self {
             file: file.to_path_buf(),
             step: step as usize,
             silent: silent == 1,
             model,
-            map: found.map,
-            kept: found.kept,
+            map: saved.map,
+            kept: saved.kept,
         })
     }
 
@@ -72,7 +72,7 @@ impl Resumed {
     pub fn fill(&self, growing: &Growing) -> anyhow::Result<()> {
         let mut map = growing.lock().unwrap_or_else(PoisonError::into_inner);
         match &self.map {
-            Some(found) if found.len() == map.len() => map.clone_from(found),
+            Some(saved) if saved.len() == map.len() => map.clone_from(saved),
             _ => bail!(
                 "{}: the state holds no map of {} places, because it is of a run without this map: start the \
                 run from the beginning",
@@ -106,7 +106,7 @@ fn shown(file: &Path) -> String {
 }
 
 /// Reads and compares the header, on rank 0.
-fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow::Result<Found> {
+fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow::Result<SavedState> {
     let header = read_header(&mut open(file)?)?;
     if let Some(difference) = identity.difference(&header) {
         bail!(difference);
@@ -127,7 +127,7 @@ fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow
     let model = header.label("model").unwrap_or_default();
     let model = u64::from_str_radix(model, 16).map_err(|_| unknown("model"))?;
     let silent = u64::from(header.label("silent") == Some("y"));
-    Ok(Found {
+    Ok(SavedState {
         words: vec![header.step as u64, silent, model],
         map: map_of(&header),
         kept: kept_of(&header),

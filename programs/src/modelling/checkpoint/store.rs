@@ -77,7 +77,7 @@ pub struct Store {
     identity: Option<Identity>,
     marks: Arc<Mutex<Marks>>,
     /// Whether a failure to save was reported.
-    told: AtomicBool,
+    reported: AtomicBool,
     /// The step of the last state that was saved.
     saved: AtomicUsize,
 }
@@ -90,7 +90,7 @@ impl Store {
             file,
             identity,
             marks: Arc::default(),
-            told: AtomicBool::new(false),
+            reported: AtomicBool::new(false),
             saved: AtomicUsize::new(0),
         }
     }
@@ -109,8 +109,9 @@ impl Store {
             }
         }
         let new = beside(file, ".new");
-        let made = File::create(&new).with_context(|| format!("{}: cannot write {}", name(), new.display()));
-        drop(made?);
+        let created =
+            File::create(&new).with_context(|| format!("{}: cannot write {}", name(), new.display()));
+        drop(created?);
         fs::remove_file(&new).with_context(name)
     }
 
@@ -206,7 +207,7 @@ impl StateStore for Store {
         // If the folder cannot be synced, the names reach the disk a little later.
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         self.saved.store(step, Ordering::SeqCst);
-        self.told.store(false, Ordering::SeqCst);
+        self.reported.store(false, Ordering::SeqCst);
         Ok(())
     }
 
@@ -217,7 +218,7 @@ impl StateStore for Store {
         let _ = fs::remove_file(beside(file, ".new"));
         // The failure is reported only once until a state is saved again, because a disk may stay full for a
         // long time.
-        if !self.told.swap(true, Ordering::SeqCst) {
+        if !self.reported.swap(true, Ordering::SeqCst) {
             let kept = match file.exists() {
                 true => format!("{} stays as it is", file.display()),
                 false => "there is none yet".into(),

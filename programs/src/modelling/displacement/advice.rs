@@ -27,7 +27,7 @@ pub fn idle(job: &Job) -> anyhow::Result<()> {
         ("snap", &window),
     ] {
         if !job.flag(switch)? && !job.given(switch) {
-            idle::tell(job, words, &format!("without {switch}=y"));
+            idle::warn(job, words, &format!("without {switch}=y"));
         }
     }
     Ok(())

@@ -42,7 +42,7 @@ impl Engine {
         if world.any(short)? {
             // A narrower class may fit: the class of the model must be known before memory is allocated.
             let seen = look(job, run, volumes, on)?;
-            world.agree(memory.shortage(seen.class).and_then(|found| match found {
+            world.agree(memory.shortage(seen.class).and_then(|shortage| match shortage {
                 Some(shortage) => bail!("{shortage}"),
                 None => Ok(()),
             }))?;
@@ -58,8 +58,8 @@ impl Engine {
         let shot = &run.shot;
         let upload = gpu::Upload::of_class(&run.padded, devices, shot.surface, shot.dt, class);
         let mut upload = world.agree(upload.map_err(Into::into))?;
-        let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, &mut upload);
-        let seen = judge(job, run, world.agree(found)?, world)?;
+        let findings = volumes.read(&run.padded, &machine.own(), &machine.cpu, &mut upload);
+        let seen = judge(job, run, world.agree(findings)?, world)?;
         let report = report.unwrap_or(seen);
         let engine = gpu::Simulation::new(shot, upload, report.class, None);
         Ok((Self::Gpu(world.agree(engine.map_err(Into::into))?), report))
@@ -75,8 +75,8 @@ impl Engine {
         let medium = Medium::holding(&run.padded, planes, plan::read_as(job, run)?);
         let mut medium = world.agree(medium.map_err(Into::into))?;
         let mut filler = Filler::new(&mut medium, &machine.cpu);
-        let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, &mut filler);
-        let report = judge(job, run, world.agree(found)?, world)?;
+        let findings = volumes.read(&run.padded, &machine.own(), &machine.cpu, &mut filler);
+        let report = judge(job, run, world.agree(findings)?, world)?;
         medium.narrow(report.class);
         let cpu = machine.cpu.another()?;
         let engine = Simulation::new(&run.shot, medium, cpu, machine.slabs.clone());
@@ -161,8 +161,8 @@ pub fn again(
     }
     // The new engine needs the memory of the old one.
     *engine = None;
-    let (made, report) = Engine::new(job, run, volumes, on)?;
-    *engine = Some(made);
+    let (replacement, report) = Engine::new(job, run, volumes, on)?;
+    *engine = Some(replacement);
     Ok(Some(report))
 }
 
@@ -174,12 +174,12 @@ pub fn look(
     Resources { machine, world, .. }: Resources<'_>,
 ) -> anyhow::Result<Report> {
     let nowhere = &mut Discard::new(&run.padded, run.coefficients);
-    let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, nowhere);
-    judge(job, run, world.agree(found)?, world)
+    let findings = volumes.read(&run.padded, &machine.own(), &machine.cpu, nowhere);
+    judge(job, run, world.agree(findings)?, world)
 }
 
 /// Merges the findings of the ranks about their parts of the model into one report.
-fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, world: &World) -> anyhow::Result<Report> {
-    let whole = world.merge(found);
+fn judge(job: &Job, run: &Run, findings: Result<Findings, BadCell>, world: &World) -> anyhow::Result<Report> {
+    let whole = world.merge(findings);
     world.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
 }

@@ -193,7 +193,7 @@ pub fn host(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
 /// narrow enough. All ranks call it.
 pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let memory = MemoryCheck::new(run, on);
-    let narrowest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
+    let narrowest = plan::requested_class(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
     Ok(match memory.shortage(narrowest)? {
         Some(shortage) => Some(format!("{shortage}{}", memory.narrower(narrowest)?)),
         None => None,

@@ -16,7 +16,7 @@ use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::quantity::What;
-use super::record::{self, Films, Outputs, Records, thinned};
+use super::record::{self, Outputs, Records, SnapshotAxes, thinned};
 use super::spreads::Spreads;
 use super::survey::finished::DataFile;
 use super::survey::shot::{Method, Resources};
@@ -159,11 +159,11 @@ impl Method for Run {
 
     fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {
         let mut outputs = Outputs::open(job, &self.axes(), world)?;
-        outputs.tell_quantity(self.quantity());
+        outputs.put_quantity(self.quantity());
         if let Some(correction) = self.correction() {
             outputs.divide(Divide::of_corrected(correction, Survey::records(self)[0]));
         }
-        outputs.tell_clock(&self.timing);
+        outputs.put_clock(&self.timing);
         self.spreads.head(job, &mut outputs)?;
         Ok(outputs)
     }
@@ -283,7 +283,7 @@ impl Run {
             },
             components: components(if three { "div x y z" } else { "div curl" }),
             jdata: self.jdata,
-            snapshots: shot.snapshots.as_ref().map(|s| Films {
+            snapshots: shot.snapshots.as_ref().map(|s| SnapshotAxes {
                 time: self.time.clone(),
                 every: s.every,
                 window: self.window.clone(),

@@ -68,8 +68,8 @@ macro_rules! params {
         &[
             Param::input("ccc").required().doc("stiffness planes on the axis after the grid axes"),
             Param::input("den").known_as(&["rho", "ro"]).required().doc("density on the grid of ccc="),
-            Param::input("sou").made_by(COORDINATES).required().doc("source points x[, y], z; n3 shots"),
-            Param::input("rec").made_by(COORDINATES).required().doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
+            Param::input("sou").recipe(COORDINATES).required().doc("source points x[, y], z; n3 shots"),
+            Param::input("rec").recipe(COORDINATES).required().doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
             SHOTS,
             Param::input("wav").doc("wavelet, instead of standard input"),
             WFL,

@@ -5,7 +5,7 @@ use super::{Run, advice};
 use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, Judged, Report, band_words, end, grid_lines, judge, named, print_memory, print_time, ranks,
+    Criteria, Judged, Report, band_words, end, grid_lines, judge, named, print_memory, print_time, ranks,
     speed_words,
 };
 use crate::modelling::survey::shot::Resources;
@@ -21,9 +21,9 @@ use rsf_io::Job;
 const COARSE: f64 = 5.0;
 
 /// Checks the findings about the model: stability, dispersion and symmetry class.
-pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
+pub fn examine(job: &Job, run: &Run, findings: Result<Findings, BadCell>) -> anyhow::Result<Report> {
     let band = run.timing.band;
-    let asked = Asked {
+    let criteria = Criteria {
         padded: &run.padded,
         dt: run.shot.dt,
         share: 1.0,
@@ -38,7 +38,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
         extremes,
         points,
         refused,
-    } = judge(job, &asked, found)?;
+    } = judge(job, &criteria, findings)?;
     let class = class(job, extremes.symmetry, run.padded.ndim())?;
     advice::growth(job, run, f64::from(run.shot.dt) / extremes.dt_max);
     advice::fluids(job, run, extremes.fluids);
@@ -52,7 +52,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
 }
 
 /// The class that `sym=` requests; `None` for that of the model. In 2-D `vti`, `hti` and `ort` all mean VTI.
-pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
+pub fn requested_class(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
     Ok(match job.choice("sym")? {
         "auto" => None,
         "iso" => Some(Symmetry::Isotropic),
@@ -67,8 +67,8 @@ pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
 /// The widest class whose kernels may run: the one that `sym=` requests, else the class of all models with
 /// such planes.
 pub fn widest(job: &Job, run: &Run) -> anyhow::Result<Symmetry> {
-    let asked = asked(job, run.padded.ndim())?;
-    Ok(asked.unwrap_or(Symmetry::widest(run.coefficients)))
+    let requested = requested_class(job, run.padded.ndim())?;
+    Ok(requested.unwrap_or(Symmetry::widest(run.coefficients)))
 }
 
 /// The coefficients that a run on processors reads: those of the files, or all for `sym=tri`.
@@ -79,16 +79,16 @@ pub fn read_as(job: &Job, run: &Run) -> anyhow::Result<Coefficients> {
     })
 }
 
-/// The class whose kernels run. A requested class must contain the one `found` in the model.
-fn class(job: &Job, found: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
-    let class = asked(job, ndim)?.unwrap_or(found);
-    if !class.holds(found) {
-        let wide = match found {
+/// The class whose kernels run. A requested class must contain that of the `model`.
+fn class(job: &Job, model: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
+    let class = requested_class(job, ndim)?.unwrap_or(model);
+    if !class.holds(model) {
+        let wide = match model {
             Symmetry::Triclinic => "sym=tri",
             _ => "sym=ort",
         };
         bail!(
-            "sym={} selects the kernels for {class} media, but the model is {found}: use sym=auto or a wider class ({wide} takes every model)",
+            "sym={} selects the kernels for {class} media, but the model is {model}: use sym=auto or a wider class ({wide} takes every model)",
             job.choice("sym")?
         );
     }

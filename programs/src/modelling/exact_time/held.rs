@@ -111,21 +111,21 @@ impl Operator {
         match thinned {
             1 => records,
             _ => {
-                let wanted = records.chunks_exact(numbers.max(1)).step_by(thinned);
-                wanted.flatten().copied().collect()
+                let chosen = records.chunks_exact(numbers.max(1)).step_by(thinned);
+                chosen.flatten().copied().collect()
             }
         }
     }
 
     /// The transpose: from the requested records to those that the run keeps.
-    pub fn transposed(&self, wanted: Vec<f32>) -> Vec<f32> {
-        let (numbers, thinned) = (wanted.len() / self.count(), self.correction.thinned);
+    pub fn transposed(&self, data: Vec<f32>) -> Vec<f32> {
+        let (numbers, thinned) = (data.len() / self.count(), self.correction.thinned);
         let mut records = match thinned {
-            1 => wanted,
+            1 => data,
             _ => {
                 let mut records = vec![0.0; self.correction.samples() * numbers];
                 let places = records.chunks_exact_mut(numbers.max(1)).step_by(thinned);
-                for (place, record) in places.zip(wanted.chunks_exact(numbers.max(1))) {
+                for (place, record) in places.zip(data.chunks_exact(numbers.max(1))) {
                     place.copy_from_slice(record);
                 }
                 records
@@ -149,7 +149,7 @@ fn by_traces(
     records.resize(given.max(count) * numbers, 0.0);
     for begin in (0..numbers).step_by(TOGETHER) {
         let traces = begin..(begin + TOGETHER).min(numbers);
-        let made: Vec<Vec<f64>> = traces
+        let results: Vec<Vec<f64>> = traces
             .clone()
             .into_par_iter()
             .map(|k| {
@@ -158,7 +158,7 @@ fn by_traces(
             })
             .collect();
         for (record, it) in records.chunks_exact_mut(numbers).zip(0..count) {
-            for (k, trace) in traces.clone().zip(&made) {
+            for (k, trace) in traces.clone().zip(&results) {
                 record[k] = trace[it] as f32;
             }
         }
@@ -209,17 +209,17 @@ mod tests {
             let records: Vec<f32> = (0..numbers * correction.kept()).map(noise).collect();
             let mut held = Held::new(correction, numbers);
             records.chunks(numbers).for_each(|record| held.push(record));
-            let made = operator.of(records.clone());
-            assert_eq!(made, held.finish().concat());
-            assert_eq!(made.len(), numbers * operator.count());
-            let other: Vec<f32> = (0..made.len()).map(|k| noise(k + 17)).collect();
+            let result = operator.of(records.clone());
+            assert_eq!(result, held.finish().concat());
+            assert_eq!(result.len(), numbers * operator.count());
+            let other: Vec<f32> = (0..result.len()).map(|k| noise(k + 17)).collect();
             let back = operator.transposed(other.clone());
             assert_eq!(back.len(), records.len());
             let dot = |a: &[f32], b: &[f32]| -> f64 {
                 a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
             };
-            let products = [dot(&made, &other), dot(&records, &back)];
-            let size = (dot(&made, &made) * dot(&other, &other)).sqrt();
+            let products = [dot(&result, &other), dot(&records, &back)];
+            let size = (dot(&result, &result) * dot(&other, &other)).sqrt();
             // Numbers are rounded to single precision on each side.
             assert!(
                 (products[0] - products[1]).abs() < 1e-7 * size,

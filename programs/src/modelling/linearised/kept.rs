@@ -129,9 +129,9 @@ impl Kept {
             }
             identity = Some(known);
         }
-        let wanted = wishes.file.as_ref();
-        let wanted = wanted.filter(|_| world.leads() && !job.is_dry_run());
-        world.agree(wanted.map_or(Ok(()), |file| Store::try_place(file)))?;
+        let file_of_rank = wishes.file.as_ref();
+        let file_of_rank = file_of_rank.filter(|_| world.leads() && !job.is_dry_run());
+        world.agree(file_of_rank.map_or(Ok(()), |file| Store::try_place(file)))?;
         Ok(Self {
             store: Arc::new(Store::new(job, None, None)),
             wishes,
@@ -190,19 +190,19 @@ impl Kept {
         &mut self,
         (job, model): (&Job, u64),
         records: &Records,
-        found: &mut dyn Summed,
+        sum: &mut dyn Summed,
         world: &World,
     ) -> anyhow::Result<()> {
         world.agree(match world.leads() {
             true => self
-                .load(job, model, found.sums())
-                .and_then(|()| self.pass(records, found.stack().read[0])),
+                .load(job, model, sum.sums())
+                .and_then(|()| self.pass(records, sum.stack().read[0])),
             false => Ok(()),
         })
     }
 
     /// Skips the data of the shots in the state, and checks that they are the data of that run; on rank 0.
-    fn pass(&self, records: &Records, wanted: u64) -> anyhow::Result<()> {
+    fn pass(&self, records: &Records, expected: u64) -> anyhow::Result<()> {
         let Some(resumed) = &self.resumed else {
             return Ok(());
         };
@@ -212,7 +212,7 @@ impl Kept {
         }
         let names = records.names();
         ensure!(
-            read == wanted,
+            read == expected,
             "{}: the state is of other data: the first {} of {} {} not those of the interrupted run; \
             continue with the files of that run",
             resumed.name(),

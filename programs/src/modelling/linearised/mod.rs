@@ -33,7 +33,7 @@ impl Clock {
         make: impl FnOnce() -> anyhow::Result<R>,
     ) -> anyhow::Result<R> {
         let (set_up, begun) = (self.0.elapsed().as_secs_f64(), Instant::now());
-        let made = make()?;
+        let result = make()?;
         if job.flag("verb")? {
             job.say(&format!(
                 "set-up {set_up:.2} s; {} in {:.2} s",
@@ -41,7 +41,7 @@ impl Clock {
                 begun.elapsed().as_secs_f64()
             ));
         }
-        Ok(made)
+        Ok(result)
     }
 }
 

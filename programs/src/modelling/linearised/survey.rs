@@ -46,7 +46,7 @@ pub fn each(
 /// waves that were run backwards.
 pub fn sum(
     stations: Stations<'_>,
-    (kept, found): (&mut Kept, &mut dyn Summed),
+    (kept, total): (&mut Kept, &mut dyn Summed),
     world: &World,
 ) -> anyhow::Result<Option<f64>> {
     let (shots, most) = (kept.todo(), kept.most_together());
@@ -58,11 +58,11 @@ pub fn sum(
             let words = &result.words[k * words..(k + 1) * words];
             if let Some((drift, words)) = words.split_last() {
                 drifted = larger(drifted, f64::from_bits(*drift));
-                found.note(shot, own, words);
+                total.note(shot, own, words);
             }
         }
-        found.stack().add(node.clone(), result.values);
-        kept.behind(node, None, found.sums())
+        total.stack().add(node.clone(), result.values);
+        kept.behind(node, None, total.sums())
     };
     let (all, on_gpu) = match stations {
         Stations::Shared(make) => {
@@ -161,7 +161,7 @@ mod tests {
     use crate::modelling::world::members::answers;
 
     #[test]
-    fn the_station_with_the_least_room_says_how_many_shots_run_side_by_side() {
+    fn the_station_with_the_least_room_determines_how_many_shots_run_side_by_side() {
         assert_eq!(room_of_all([4, 2, 3].into_iter()), 2);
         assert_eq!(room_of_all(std::iter::empty()), 1);
     }
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!(all, [Some(vec![4]), None, Some(vec![9])]);
         assert_eq!(begun(or_one_by_one(&[7], &mut attempt)), [None]);
         assert_eq!(begun(or_one_by_one(&[2, 3], &mut attempt)), [Some(vec![2, 3])]);
-        let wanted: [&[usize]; 6] = [&[4, 7, 9], &[4], &[7], &[9], &[7], &[2, 3]];
-        assert_eq!(tried, wanted);
+        let expected: [&[usize]; 6] = [&[4, 7, 9], &[4], &[7], &[9], &[7], &[2, 3]];
+        assert_eq!(tried, expected);
     }
 
     #[test]
@@ -202,8 +202,8 @@ mod tests {
                 let worker = Worker::side_by_side(|_| Vec::new());
                 (worker, room)
             });
-            let found = workers((all.collect(), own == 7), own);
-            (found.all.len(), found.batch, found.ahead)
+            let own_workers = workers((all.collect(), own == 7), own);
+            (own_workers.all.len(), own_workers.batch, own_workers.ahead)
         };
         // Two rounds of three twos.
         assert_eq!(of(&[4, 2, 3], 7), (3, 2, true));
@@ -219,9 +219,9 @@ mod tests {
     #[test]
     fn shots_that_ranks_share_are_taken_once() {
         let all = answers(&["a", "b"], |world| {
-            let (mut made, mut taken) = (Vec::new(), Vec::new());
+            let (mut created, mut taken) = (Vec::new(), Vec::new());
             let make = |number: usize| {
-                made.push(number);
+                created.push(number);
                 let values = vec![number as f32; 2];
                 Begun::Ended(vec![Ok(ShotResult {
                     values,
@@ -237,7 +237,7 @@ mod tests {
                 },
             );
             done.unwrap();
-            (made, taken)
+            (created, taken)
         });
         let values = [3, 4, 5].map(|number| (number, vec![number as f32; 2]));
         assert_eq!(all[0], (vec![3, 4, 5], values.to_vec()));

@@ -1,6 +1,6 @@
 //! Groups of GPUs, or of threads, each of which runs whole shots.
 
-use super::{Machine, Offer, Pieces, all_or_none, device, first, found_gpus, named, threads};
+use super::{Machine, Offer, Pieces, all_or_none, device, existing_gpus, first, named, threads};
 use crate::modelling::world::{Places, World};
 use anyhow::{bail, ensure};
 use kernels::device::accelerator::Properties;
@@ -55,11 +55,11 @@ impl Machine {
             _ => 1,
         };
         let offers = device(job).map_err(Into::into).and_then(|device| {
-            let asked = job.given("ngpu").then(|| job.int("ngpu")).transpose()?;
-            let asked = asked.map(usize::try_from).transpose()?;
-            let each = asked.or(single.map(|_| 1));
+            let count = job.given("ngpu").then(|| job.int("ngpu")).transpose()?;
+            let count = count.map(usize::try_from).transpose()?;
+            let each = count.or(single.map(|_| 1));
             // The threads of a group share a linearised shot without dividing it into slabs.
-            let slabs = if single.is_some() { 1 } else { asked.unwrap_or(1) };
+            let slabs = if single.is_some() { 1 } else { count.unwrap_or(1) };
             offers(job, device, (each, [slabs, shared]), places)
         });
         Self::of_groups(world.agree(offers)?, pieces, world)
@@ -82,7 +82,7 @@ impl Machine {
 }
 
 /// The value of `groups=`.
-fn asked(job: &Job) -> anyhow::Result<Option<usize>> {
+fn requested_groups(job: &Job) -> anyhow::Result<Option<usize>> {
     Ok(job.int_opt("groups")?.map(usize::try_from).transpose()?)
 }
 
@@ -94,37 +94,43 @@ fn offers(
     (each, processors): (Option<usize>, [usize; 2]),
     places: Places,
 ) -> anyhow::Result<Vec<Offer>> {
-    let groups = asked(job)?;
+    let groups = requested_groups(job)?;
     let on_each = |gpus: usize| on_each(groups, each, gpus);
-    let Some(found) = found_gpus(job, device)? else {
+    let Some(existing) = existing_gpus(job, device)? else {
         return of_processors(job, processors, places);
     };
-    let (gpus, asked) = match job.given("gpu") {
+    let (gpus, requested_shots) = match job.given("gpu") {
         true => {
-            let gpus = named(&found, &job.ints("gpu")?, places)?;
-            let asked = on_each(gpus.len())?;
-            (gpus, asked)
+            let gpus = named(&existing, &job.ints("gpu")?, places)?;
+            let requested_shots = on_each(gpus.len())?;
+            (gpus, requested_shots)
         }
         false => {
-            let asked = on_each(found.len())?;
+            let requested_shots = on_each(existing.len())?;
             let (groups, each) = (groups.unwrap_or(1), each.unwrap_or(1));
             ensure!(
-                groups == 1 || asked.is_some() || groups * each <= found.len(),
+                groups == 1 || requested_shots.is_some() || groups * each <= existing.len(),
                 "groups={groups} of ngpu={each} GPUs each take {}, but there {} {}: give fewer groups, or \
                 let them share the CPU (device=cpu)",
                 groups * each,
-                if found.len() == 1 { "is" } else { "are" },
-                found.len()
+                if existing.len() == 1 { "is" } else { "are" },
+                existing.len()
             );
-            (first(&found, groups / asked.unwrap_or(1) * each, places)?, asked)
+            (
+                first(&existing, groups / requested_shots.unwrap_or(1) * each, places)?,
+                requested_shots,
+            )
         }
     };
-    let groups = groups.map(|groups| groups / asked.unwrap_or(1));
+    let groups = groups.map(|groups| groups / requested_shots.unwrap_or(1));
     let each = group_size(gpus.len(), groups, each)?;
     let groups = gpus.len() / each;
     let parts = gpus.chunks(each).map(|part| {
         let offer = offer_of(job, part.to_vec(), each, (groups, places))?;
-        Ok(Offer { asked, ..offer })
+        Ok(Offer {
+            requested_shots,
+            ..offer
+        })
     });
     parts.collect()
 }
@@ -150,7 +156,7 @@ fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::R
 /// Groups that share the threads, with `slabs` slabs each: as many as are requested, else one for each of
 /// `shared` shots, but at most one per thread.
 fn of_processors(job: &Job, [slabs, shared]: [usize; 2], places: Places) -> anyhow::Result<Vec<Offer>> {
-    let groups = match asked(job)? {
+    let groups = match requested_groups(job)? {
         Some(groups) => groups,
         None => threads(job, places.sharing)?.min(shared).max(1),
     };
@@ -198,7 +204,7 @@ fn offer_of(
         gpus,
         parts,
         cpu: Cpu::new(threads.max(1))?,
-        asked: None,
+        requested_shots: None,
     })
 }
 
@@ -208,16 +214,16 @@ mod tests {
 
     #[test]
     fn more_groups_than_gpus_share_them() {
-        for (groups, each, wanted) in [
+        for (groups, each, expected) in [
             (None, None, None),
             (Some(2), None, Some(1)),
             (Some(8), Some(1), Some(4)),
             (Some(8), Some(2), None),
         ] {
-            assert_eq!(on_each(groups, each, 2).unwrap(), wanted);
+            assert_eq!(on_each(groups, each, 2).unwrap(), expected);
         }
-        let said = on_each(Some(3), None, 2).unwrap_err().to_string();
-        assert!(said.contains("a multiple of 2"), "{said}");
+        let message = on_each(Some(3), None, 2).unwrap_err().to_string();
+        assert!(message.contains("a multiple of 2"), "{message}");
     }
 
     /// Results come in the order of the items, whichever ends first. Of several errors the first in that
@@ -233,14 +239,14 @@ mod tests {
             Ok(10 * number)
         };
         assert_eq!(at_the_same_time([0, 2, 4], work).unwrap(), [0, 20, 40]);
-        let said = at_the_same_time([0, 1, 3, 2], work).unwrap_err().to_string();
-        assert_eq!((&said[..], ended.load(Ordering::SeqCst)), ("fault 1", 7));
+        let message = at_the_same_time([0, 1, 3, 2], work).unwrap_err().to_string();
+        assert_eq!((&message[..], ended.load(Ordering::SeqCst)), ("fault 1", 7));
         assert!(at_the_same_time([], work).unwrap().is_empty());
     }
 
     #[test]
     fn gpus_make_groups() {
-        for (gpus, groups, each, wanted) in [
+        for (gpus, groups, each, expected) in [
             (4, None, None, 4),
             (4, None, Some(1), 1),
             (4, None, Some(2), 2),
@@ -248,15 +254,15 @@ mod tests {
             (4, Some(2), Some(2), 2),
             (1, Some(1), None, 1),
         ] {
-            assert_eq!(group_size(gpus, groups, each).unwrap(), wanted);
+            assert_eq!(group_size(gpus, groups, each).unwrap(), expected);
         }
-        for (groups, each, wanted) in [
+        for (groups, each, expected) in [
             (Some(2), Some(1), "groups=2 of ngpu=1 take 2 GPUs"),
             (None, Some(3), "cannot be divided into groups of ngpu=3"),
             (Some(3), None, "groups=3 cannot share"),
         ] {
-            let said = group_size(4, groups, each).unwrap_err().to_string();
-            assert!(said.contains(wanted), "{said}");
+            let message = group_size(4, groups, each).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
         }
     }
 }

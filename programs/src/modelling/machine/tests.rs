@@ -9,10 +9,10 @@ fn every_subdomain_has_an_element() {
     // Each share is 10/3: its remainder is carried over to the next, and none is left after the last.
     assert_eq!(shared_out(10, &[1.0; 3]).unwrap(), [0..3, 3..7, 7..10]);
     assert_eq!(shared_out(1, &[0.1]).unwrap().first(), Some(&(0..1)));
-    let said = shared_out(2, &[1.0; 3]).unwrap_err().to_string();
+    let message = shared_out(2, &[1.0; 3]).unwrap_err().to_string();
     assert!(
-        said.contains("3 subdomains") && said.contains("2 elements"),
-        "{said}"
+        message.contains("3 subdomains") && message.contains("2 elements"),
+        "{message}"
     );
 }
 
@@ -34,7 +34,7 @@ fn processors_of(parts: usize, threads: usize) -> Offer {
         gpus: Vec::new(),
         parts,
         cpu: Cpu::new(threads).unwrap(),
-        asked: None,
+        requested_shots: None,
     }
 }
 
@@ -58,7 +58,7 @@ fn place(place: usize, ranks: usize) -> Places {
 #[test]
 fn parts_of_ranks_lie_behind_each_other() {
     let parts = [2, 1, 3];
-    let found = answers(&["b", "a", "b"], |world| {
+    let results = answers(&["b", "a", "b"], |world| {
         let offer = processors_of(parts[world.ranks().rank()], 1);
         let machine = Machine::of(offer, Pieces::Elements(2, 60), world).unwrap();
         let (ranges, own) = machine.subdomains();
@@ -77,7 +77,7 @@ fn parts_of_ranks_lie_behind_each_other() {
     .enumerate()
     {
         let words = format!("3 ranks on 2 hosts; rank {rank}: {words}");
-        assert_eq!(found[rank], (ranges.clone(), own, words));
+        assert_eq!(results[rank], (ranges.clone(), own, words));
     }
 }
 
@@ -86,7 +86,7 @@ fn parts_of_ranks_lie_behind_each_other() {
 fn slabs_of_ranks_lie_behind_each_other() {
     let padded = Padded::new(&Grid::new_2d([30, 80], [0.0; 2], [1.0; 2]), 10);
     let cutting = displacement::SLABS;
-    let found = answers(&["a", "b"], |world| {
+    let slabs = answers(&["a", "b"], |world| {
         let offer = processors_of(1 + world.ranks().rank(), 1);
         let pieces = Pieces::Planes(&padded, 0, cutting);
         let machine = Machine::of(offer, pieces, world).unwrap();
@@ -100,7 +100,7 @@ fn slabs_of_ranks_lie_behind_each_other() {
     let first = (0..50, vec!["  slab 1: planes 0 to 49 (50)".to_string()], vec![1]);
     let second = ["  slab 2: planes 50 to 74 (25)", "  slab 3: planes 75 to 99 (25)"];
     let second = (50..100, second.map(String::from).to_vec(), vec![1, 0]);
-    assert_eq!(found, [first, second]);
+    assert_eq!(slabs, [first, second]);
 }
 
 /// A plan has the lines of all ranks in their order, each after its processors, and the time of the slowest.
@@ -126,7 +126,7 @@ fn plans_of_ranks_have_the_lines_of_all() {
 #[test]
 fn neighbours_on_other_ranks_are_those_of_the_outermost_slabs() {
     let all = displacement::SLABS.cut(64, &[16; 4]).unwrap();
-    for (own, wanted) in [
+    for (own, expected) in [
         (0..4, vec![0, 0, 0, 0]),
         (0..2, vec![0, 1]),
         (1..3, vec![1, 1]),
@@ -134,8 +134,8 @@ fn neighbours_on_other_ranks_are_those_of_the_outermost_slabs() {
         (3..4, vec![1]),
     ] {
         let slabs = &all[own.clone()];
-        let found: Vec<_> = (0..slabs.len()).map(|k| outer(slabs, 64, k)).collect();
-        assert_eq!(found, wanted, "{own:?}");
+        let neighbours: Vec<_> = (0..slabs.len()).map(|k| outer(slabs, 64, k)).collect();
+        assert_eq!(neighbours, expected, "{own:?}");
     }
 }
 
@@ -153,20 +153,20 @@ fn ranks_with_gpus_have_a_speed_for_each() {
             speeds(&offer, 2, world).map_err(|error| error.to_string())
         })
     };
-    let found = speeds_of(["H200"; 2]);
+    let results = speeds_of(["H200"; 2]);
     let alike = Ok(vec![vec![1.0], vec![1.0; 2]]);
-    assert_eq!(found, [alike.clone(), alike]);
-    let found = speeds_of([""; 2]);
+    assert_eq!(results, [alike.clone(), alike]);
+    let results = speeds_of([""; 2]);
     let shares = vec![vec![1.0 / 3.0; 3]; 2];
-    assert_eq!(found, [Ok(shares.clone()), Ok(shares)]);
-    let told = "another process has reported the error".to_string();
-    for (names, said) in [
+    assert_eq!(results, [Ok(shares.clone()), Ok(shares)]);
+    let reported = "another process has reported the error".to_string();
+    for (names, expected) in [
         (["H200", ""], "rank 0 has a GPU but rank 1 has none: "),
         (["", "H200"], "rank 1 has a GPU but rank 0 has none: "),
     ] {
-        let found: Vec<_> = speeds_of(names).into_iter().map(Result::unwrap_err).collect();
-        assert!(found[0].starts_with(said), "{found:?}");
-        assert_eq!(found[1], told);
+        let results: Vec<_> = speeds_of(names).into_iter().map(Result::unwrap_err).collect();
+        assert!(results[0].starts_with(expected), "{results:?}");
+        assert_eq!(results[1], reported);
     }
 }
 
@@ -174,13 +174,13 @@ fn ranks_with_gpus_have_a_speed_for_each() {
 /// speed.
 #[test]
 fn ranks_that_differ_are_timed() {
-    let found = answers(&["a", "b"], |world| {
+    let speeds = answers(&["a", "b"], |world| {
         let rank = world.ranks().rank();
         speeds(&processors_of(1 + rank, 1 + rank), 2, world).unwrap()
     });
-    assert_eq!(found[0], found[1]);
-    let [first, second] = &found[0][..] else {
-        panic!("two ranks: {found:?}")
+    assert_eq!(speeds[0], speeds[1]);
+    let [first, second] = &speeds[0][..] else {
+        panic!("two ranks: {speeds:?}")
     };
     assert_eq!((first.len(), second.len(), second[0]), (1, 2, second[1]));
     // This range contains the points per second of present machines.
@@ -190,9 +190,9 @@ fn ranks_that_differ_are_timed() {
 }
 
 #[test]
-fn devices_are_told_in_words() {
+fn devices_are_described_in_words() {
     let machine = |offer: Offer| Machine::of(offer, Pieces::Elements(3, 9), &World::alone()).unwrap();
-    for (names, class, wanted) in [
+    for (names, class, expected) in [
         (&["H200"][..], None, "GPU 4 H200 (90)"),
         (&["H200"; 2], None, "GPUs 4, 5 H200 (90), 2 subdomains"),
         (
@@ -204,12 +204,12 @@ fn devices_are_told_in_words() {
         let gpus = names.iter().enumerate().map(|(k, name)| gpu(4 + k, name));
         // GPUs of different kinds are timed only if there are several ranks.
         let machine = machine(on_gpus(gpus.collect()));
-        assert_eq!(machine.describe(class), wanted);
+        assert_eq!(machine.describe(class), expected);
         assert_eq!((machine.gpus(), machine.has_gpus()), (names.len(), true));
         let grouped = Machine { groups: 3, ..machine };
         assert_eq!(
             grouped.describe(class),
-            format!("{wanted}, the first of 3 groups")
+            format!("{expected}, the first of 3 groups")
         );
     }
     let plain = machine(processors_of(1, 1));
@@ -222,19 +222,19 @@ fn devices_are_told_in_words() {
 /// GPUs are taken in the order of the list; several ranks of a host get the same number of GPUs.
 #[test]
 fn gpus_are_taken_by_their_numbers() {
-    let found: Vec<_> = (0..6).map(|number| gpu(number, "H200")).collect();
+    let existing: Vec<_> = (0..6).map(|number| gpu(number, "H200")).collect();
     let numbers_of = |taken: anyhow::Result<Vec<Properties>>| {
         let taken = taken.map_err(|error| error.to_string())?;
         Ok::<_, String>(taken.iter().map(|gpu| gpu.number).collect::<Vec<_>>())
     };
-    let of = |list: &[i64], at: Places| numbers_of(named(&found, list, at));
+    let of = |list: &[i64], at: Places| numbers_of(named(&existing, list, at));
     assert_eq!(of(&[3, 1], place(0, 1)), Ok(vec![3, 1]));
     let list = [5, 4, 3, 2, 1, 0];
     assert_eq!(of(&list, place(0, 3)), Ok(vec![5, 4]));
     assert_eq!(of(&list, place(2, 3)), Ok(vec![1, 0]));
     // Ranks may share a GPU.
     assert_eq!(of(&[0, 0], place(1, 2)), Ok(vec![0]));
-    for (list, at, wanted) in [
+    for (list, at, expected) in [
         (
             &[0, 1, 2][..],
             place(0, 2),
@@ -248,15 +248,15 @@ fn gpus_are_taken_by_their_numbers() {
             "gpu= names GPU 2 twice: a GPU takes one slab; there is 0, 1, 2, 3, 4, 5",
         ),
     ] {
-        let said = of(list, at).unwrap_err();
-        assert!(said.starts_with(wanted), "{said}");
+        let message = of(list, at).unwrap_err();
+        assert!(message.starts_with(expected), "{message}");
     }
-    let of = |count: usize, at: Places| numbers_of(first(&found, count, at));
+    let of = |count: usize, at: Places| numbers_of(first(&existing, count, at));
     assert_eq!(of(6, place(0, 1)), Ok(vec![0, 1, 2, 3, 4, 5]));
     assert_eq!(of(2, place(0, 1)), Ok(vec![0, 1]));
     assert_eq!(of(2, place(2, 3)), Ok(vec![4, 5]));
     assert_eq!(of(1, place(3, 6)), Ok(vec![3]));
-    for (count, at, wanted) in [
+    for (count, at, expected) in [
         (
             2,
             place(0, 4),
@@ -269,9 +269,12 @@ fn gpus_are_taken_by_their_numbers() {
         ),
         (7, place(0, 2), "ngpu=7 GPUs are requested, but there are 6"),
     ] {
-        let said = of(count, at).unwrap_err();
-        assert!(said.starts_with(wanted), "{said}");
+        let message = of(count, at).unwrap_err();
+        assert!(message.starts_with(expected), "{message}");
     }
-    let said = first(&found[..1], 2, place(0, 1)).unwrap_err().to_string();
-    assert!(said.contains("there is 1 (0); use ngpu=1 or less"), "{said}");
+    let message = first(&existing[..1], 2, place(0, 1)).unwrap_err().to_string();
+    assert!(
+        message.contains("there is 1 (0); use ngpu=1 or less"),
+        "{message}"
+    );
 }

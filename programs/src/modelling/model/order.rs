@@ -18,7 +18,7 @@ pub fn swapped(grid: &Grid, file: &Input) -> Option<&'static str> {
 }
 
 /// Warns of the first of these files whose labels say that its axes are in an order other than z, x and y.
-pub fn tell(job: &Job, files: &[&Input], ndim: usize) {
+pub fn warn(job: &Job, files: &[&Input], ndim: usize) {
     let label = |file: &Input, number: usize| file.axis(number).label.unwrap_or_default();
     let axis_of = |label: &str| {
         let label = label.to_lowercase();
@@ -39,14 +39,14 @@ pub fn tell(job: &Job, files: &[&Input], ndim: usize) {
                     .collect();
                 words.join(" ")
             };
-            let wanted = ["z", "x", "y"].map(String::from);
+            let expected = ["z", "x", "y"].map(String::from);
             job.warn(&format!(
                 "{} has {}, but its axes are taken as {}, z downwards: sftransp transposes the model; if the \
                 labels are wrong, sfput {} sets them",
                 file.name(),
                 numbered(&labels),
-                wanted[..ndim].join(", "),
-                numbered(&wanted[..ndim]),
+                expected[..ndim].join(", "),
+                numbered(&expected[..ndim]),
             ));
             return;
         }

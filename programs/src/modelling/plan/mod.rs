@@ -68,7 +68,7 @@ pub fn band_words(band: Band, unit: &str) -> String {
 }
 
 /// The properties of a run by which its model is checked.
-pub struct Asked<'a> {
+pub struct Criteria<'a> {
     /// The grid.
     pub padded: &'a Padded,
     /// Time step.
@@ -99,42 +99,46 @@ fn floored(x: f64) -> String {
 
 /// Checks the findings about the model. Refuses a medium that no run can use, and an unstable time step; a
 /// plan (`plan=y`) refuses the latter only at its end.
-pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> anyhow::Result<Judged> {
-    let padded = asked.padded;
+pub fn judge(
+    job: &Job,
+    criteria: &Criteria<'_>,
+    findings: Result<Findings, BadCell>,
+) -> anyhow::Result<Judged> {
+    let padded = criteria.padded;
     let Findings {
         mut extremes,
         density_jump: jump,
         ..
-    } = match found {
+    } = match findings {
         Ok(findings) => findings,
         Err(bad) => bail!(
             "{}: at {}: {}; values there: {}",
-            asked.files,
+            criteria.files,
             cell_words(padded, bad.cell),
             bad.fault,
             bad.values
         ),
     };
-    extremes.dt_max *= asked.share;
-    let dt = f64::from(asked.dt);
-    let refused = unstable(job, asked, &extremes)?;
+    extremes.dt_max *= criteria.share;
+    let dt = f64::from(criteria.dt);
+    let refused = unstable(job, criteria, &extremes)?;
     let safe = SAFE * (SAFE_TO / f64::from(jump)).sqrt().min(1.0);
-    if !asked.holds_at_jumps && jump > JUMP && dt > safe * extremes.dt_max {
+    if !criteria.holds_at_jumps && jump > JUMP && dt > safe * extremes.dt_max {
         job.warn(&format!(
             "density changes by a factor {jump:.2} between neighbouring cells and dt is {:.0} % of the limit of single cells, {:.6e} s: at such jumps the true limit can be as low as {:.0} % of it; below {:.6e} s the run is safe",
             100.0 * dt / extremes.dt_max, extremes.dt_max, 100.0 * safe, safe * extremes.dt_max
         ));
     }
     let spacing = padded.d()[..padded.ndim()].iter().copied().fold(0.0, f32::max);
-    let points = points_per_wavelength(extremes.slowest, asked.timing.band.max, f64::from(spacing));
-    if points < asked.coarse {
-        job.warn(&asked.timing.jump().unwrap_or_else(|| format!(
+    let points = points_per_wavelength(extremes.slowest, criteria.timing.band.max, f64::from(spacing));
+    if points < criteria.coarse {
+        job.warn(&criteria.timing.jump().unwrap_or_else(|| format!(
             "only {} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
             // The number is rounded down, so that it does not reach the bound.
-            floored(points), extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.timing.band.max, asked.coarse
+            floored(points), extremes.slowest, cell_words(padded, extremes.slowest_cell), criteria.timing.band.max, criteria.coarse
         )));
     }
-    if asked.si {
+    if criteria.si {
         fine(job, points);
     }
     Ok(Judged {
@@ -146,25 +150,25 @@ pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> 
 
 /// Refuses a time step above the limit, or warns of it; for `plan=y`, which continues, it returns the message
 /// of the refusal.
-fn unstable(job: &Job, asked: &Asked<'_>, extremes: &Extremes) -> anyhow::Result<Option<String>> {
-    let (dt, limit) = (f64::from(asked.dt), extremes.dt_max);
+fn unstable(job: &Job, criteria: &Criteria<'_>, extremes: &Extremes) -> anyhow::Result<Option<String>> {
+    let (dt, limit) = (f64::from(criteria.dt), extremes.dt_max);
     if dt <= limit * (1.0 + 1e-6) {
         return Ok(None);
     }
     let error = kernels::Error::Unstable {
-        dt: asked.dt,
+        dt: criteria.dt,
         limit,
-        cell: cell_words(asked.padded, extremes.dt_cell),
-        cure: asked.cure,
+        cell: cell_words(criteria.padded, extremes.dt_cell),
+        cure: criteria.cure,
     };
     if job.choice("cfl")? != "error" {
         job.warn(&sentence(&error));
         return Ok(None);
     }
-    let units = if asked.si { of_step(dt, limit) } else { "" };
+    let units = if criteria.si { of_step(dt, limit) } else { "" };
     match job.flag("plan")? {
         true => Ok(Some(sentence(&error) + units)),
-        false if asked.si => bail!(sentence(&error) + units),
+        false if criteria.si => bail!(sentence(&error) + units),
         false => Err(error.into()),
     }
 }
@@ -334,7 +338,7 @@ mod tests {
     use kernels::medium::Symmetry;
 
     #[test]
-    fn spans_are_told_in_units_that_are_read() {
+    fn spans_have_units_that_are_easily_read() {
         for (seconds, words) in [
             (0.04, "0.0 s"),
             (12.34, "12.3 s"),
@@ -352,7 +356,7 @@ mod tests {
     /// Advised numbers are sufficient, and rounding never makes insufficient ones look sufficient.
     #[test]
     fn numbers_are_rounded_to_the_safe_side() {
-        for (x, digits, wanted) in [
+        for (x, digits, expected) in [
             (245.76, 3, 246.0),
             (246.0, 3, 246.0),
             (0.012_31, 2, 0.013),
@@ -361,7 +365,7 @@ mod tests {
             (1001.0, 1, 2000.0),
         ] {
             assert!(
-                (up(x, digits) / wanted - 1.0).abs() < 1e-12,
+                (up(x, digits) / expected - 1.0).abs() < 1e-12,
                 "{x}: {}",
                 up(x, digits)
             );
@@ -373,7 +377,7 @@ mod tests {
     /// A step at its limit has the right unit, however long it is; beyond fifty times the limit the message
     /// asks to check the units.
     #[test]
-    fn hopeless_steps_are_asked_for_their_unit() {
+    fn hopeless_steps_have_a_question_about_their_unit() {
         assert_eq!(of_step(50.0, 1.0), "");
         assert!(of_step(50.1, 1.0).starts_with(". Check the units: dt= must be in s"));
         assert_eq!(of_step(1.0, 50.0), "");
@@ -401,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_and_speeds_are_told_in_words() {
+    fn bands_and_speeds_are_described_in_words() {
         let words = |peak: f64, max: f64| band_words(Band { peak, max }, "Hz");
         assert_eq!(words(0.0, 0.0), "silent");
         assert_eq!(words(12.5, 40.25), "peak 12.5000, highest 40.2500 Hz");

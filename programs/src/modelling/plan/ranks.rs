@@ -39,19 +39,19 @@ pub fn lines(world: &World, machine: &Machine, lines: &[String], seconds: f64) -
 
 /// Decodes the messages of the ranks on these hosts.
 fn together(hosts: &[Vec<u8>], all: &[Vec<u8>]) -> All {
-    let (mut told, mut step) = (Vec::new(), 0.0f64);
+    let (mut lines, mut step) = (Vec::new(), 0.0f64);
     for (rank, words) in all.iter().enumerate() {
         let (first, text) = words.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
         step = step.max(f64::from_le_bytes(*first));
         let host = String::from_utf8_lossy(&hosts[rank]);
         let text = String::from_utf8_lossy(text);
-        told.push(format!(
+        lines.push(format!(
             "rank {rank} on {host}: {}",
             text.lines().next().unwrap_or_default()
         ));
-        told.extend(text.lines().skip(1).map(str::to_string));
+        lines.extend(text.lines().skip(1).map(str::to_string));
     }
-    All { lines: told, step }
+    All { lines, step }
 }
 
 /// Times a few exchanges from host to host, with `pieces` pieces of `bytes` bytes in each stage of a step,
@@ -120,19 +120,19 @@ mod tests {
             &[words(0.5, "16 cores\nplanes 0 to 9"), words(0.25, "8 cores")],
         );
         assert_eq!(all.step, 0.5);
-        let wanted = [
+        let expected = [
             "rank 0 on one: 16 cores",
             "planes 0 to 9",
             "rank 1 on two: 8 cores",
         ];
-        assert_eq!(all.lines, wanted);
+        assert_eq!(all.lines, expected);
     }
 
     #[test]
-    fn exchanges_are_told_in_megabytes_and_as_shares_of_a_step() {
-        let said = |hides: f64| share_words((&[2, 1], 500_000), 0.002, (0.008, hides));
-        let wanted = "exchange 1.50 MB per step to and from each neighbour, 2.00 ms from host to host (timed now), 25 % of a step of 8.00 ms";
-        assert_eq!(said(0.5), format!("{wanted}: hidden behind the interior"));
-        assert_eq!(said(0.2), format!("{wanted}: longer than the interior hides"));
+    fn exchanges_are_given_in_megabytes_and_as_shares_of_a_step() {
+        let text = |hides: f64| share_words((&[2, 1], 500_000), 0.002, (0.008, hides));
+        let expected = "exchange 1.50 MB per step to and from each neighbour, 2.00 ms from host to host (timed now), 25 % of a step of 8.00 ms";
+        assert_eq!(text(0.5), format!("{expected}: hidden behind the interior"));
+        assert_eq!(text(0.2), format!("{expected}: longer than the interior hides"));
     }
 }

@@ -41,9 +41,9 @@ fn shots_of_ranks_come_in_their_order() {
         });
         in_order(&todo, workers, world, &mut |number, outcome| {
             taken.push(match outcome {
-                Outcome::Done(made) => {
-                    assert_eq!(made, shot(number, vec![made.values[0]; number]));
-                    (number, format!("{}", made.values[0]))
+                Outcome::Done(result) => {
+                    assert_eq!(result, shot(number, vec![result.values[0]; number]));
+                    (number, format!("{}", result.values[0]))
                 }
                 Outcome::Failed(error) => (number, format!("{error:#}")),
                 Outcome::Stopped(signal) => (number, format!("{signal}")),
@@ -53,7 +53,7 @@ fn shots_of_ranks_come_in_their_order() {
         .unwrap();
         (taken, of_rank(&todo, world))
     });
-    let wanted = [
+    let expected = [
         (3, "0"),
         (4, "1"),
         (6, "2"),
@@ -62,7 +62,10 @@ fn shots_of_ranks_come_in_their_order() {
         (10, "2"),
         (11, "0"),
     ];
-    assert_eq!(all[0].0, wanted.map(|(number, said)| (number, said.to_string())));
+    assert_eq!(
+        all[0].0,
+        expected.map(|(number, text)| (number, text.to_string()))
+    );
     assert!(all[1].0.is_empty() && all[2].0.is_empty());
     let own: Vec<_> = all.iter().map(|(_, own)| own.clone()).collect();
     assert_eq!(own, [vec![3, 7, 11], vec![4, 9], vec![6, 10]]);
@@ -81,28 +84,28 @@ fn long_shots_travel_in_pieces_and_are_waited_for() {
                 _ => shot(number, (0..numbers * (number % 2)).map(value).collect()),
             })
         });
-        let mut found = Vec::new();
+        let mut results = Vec::new();
         in_order(&[0, 1, 2, 4], workers, world, &mut |number, outcome| {
-            let Outcome::Done(made) = outcome else {
+            let Outcome::Done(result) = outcome else {
                 bail!("shot {number} is not made");
             };
-            let wrong = made.values.iter().enumerate();
+            let wrong = result.values.iter().enumerate();
             let wrong = wrong.filter(|(k, x)| number > 0 && **x != value(*k)).count();
-            found.push((number, made.values.len(), wrong, made.own, made.words));
+            results.push((number, result.values.len(), wrong, result.own, result.words));
             Ok(())
         })
         .unwrap();
-        found
+        results
     });
     let of = |number: usize, len: usize| {
-        let made = shot(number, Vec::new());
-        (number, len, 0, made.own, made.words)
+        let result = shot(number, Vec::new());
+        (number, len, 0, result.own, result.words)
     };
     assert_eq!(met.answers[0], [of(0, 1), of(1, numbers), of(2, 0), of(4, 0)]);
     // A byte, three lengths, two words and one number that belongs only to this shot come first.
     let head = Some(1 + 8 * (3 + 2) + 4);
-    let wanted = [head, Some(PIECE), Some(PIECE), Some(12), None, head, None];
-    assert_eq!(met.sent, [vec![], wanted.to_vec()]);
+    let expected = [head, Some(PIECE), Some(PIECE), Some(12), None, head, None];
+    assert_eq!(met.sent, [vec![], expected.to_vec()]);
 }
 
 /// A rank that a signal has stopped sends nothing more, and rank 0 learns of the signal.
@@ -118,7 +121,7 @@ fn a_signal_on_another_rank_ends_the_shots() {
         let ended = super::hand_on(&[0, 1, 2, 3, 4, 5], &mut make, world, &mut |number, outcome| {
             taken.push(*number);
             match outcome {
-                Outcome::Stopped(found) => Err(anyhow!("{found}")),
+                Outcome::Stopped(cause) => Err(anyhow!("{cause}")),
                 _ => Ok(()),
             }
         });
@@ -169,31 +172,31 @@ fn sums_of_ranks_have_all_of_their_shots() {
     let nodes = [0..2, 2..4, 4..5];
     let all = answers(&["a", "b"], |world| {
         let workers = worker(|number| Ok(shot(number, vec![1.0, (number * number) as f32])));
-        let mut found = Vec::new();
+        let mut results = Vec::new();
         summed(&nodes, workers, world, &mut |node, outcome| {
-            let Outcome::Done(made) = outcome else {
+            let Outcome::Done(result) = outcome else {
                 bail!("{node:?} is not made");
             };
-            found.push((made.values, made.own, made.words));
+            results.push((result.values, result.own, result.words));
             Ok(())
         })
         .unwrap();
-        found
+        results
     });
     let large = 1 << 40;
-    let wanted = [
+    let expected = [
         (vec![2.0, 1.0], vec![0.5, 1.5], vec![0, large, 1, large]),
         (vec![2.0, 13.0], vec![2.5, 3.5], vec![2, large, 3, large]),
         (vec![1.0, 16.0], vec![4.5], vec![4, large]),
     ];
-    assert_eq!(all[0], wanted);
+    assert_eq!(all[0], expected);
     assert!(all[1].is_empty());
 }
 
 /// The time is that of the slowest rank; each rank has its own groups, some of which may have no shots.
 #[test]
 fn plans_of_ranks_are_those_of_the_slowest() {
-    let said = |shots: (usize, usize), of: [(usize, usize, f64); 3]| {
+    let slowest = |shots: (usize, usize), of: [(usize, usize, f64); 3]| {
         let mut all = answers(&["a", "b", "a"], |world| {
             plan(shots, of[world.ranks().rank()], world).unwrap()
         });
@@ -203,15 +206,15 @@ fn plans_of_ranks_are_those_of_the_slowest() {
     };
     // The ranks have 3, 2 and 2 of the seven shots: three rounds of 2 s, one of 5 s, and two of 1 s.
     assert_eq!(
-        said((7, 7), [(1, 1, 2.0), (2, 1, 5.0), (1, 2, 1.0)]),
+        slowest((7, 7), [(1, 1, 2.0), (2, 1, 5.0), (1, 2, 1.0)]),
         "there are 7, 5 at a time, which takes about 6.0 s"
     );
     assert_eq!(
-        said((9, 4), [(1, 4, 2.0), (1, 1, 7.5), (3, 1, 1.0)]),
+        slowest((9, 4), [(1, 4, 2.0), (1, 1, 7.5), (3, 1, 1.0)]),
         "there are 9, 5 of them taken over from finished=, 4 at a time, which takes about 7.5 s"
     );
     assert_eq!(
-        said((9, 1), [(1, 1, 2.0), (1, 1, 7.5), (1, 1, 9.0)]),
+        slowest((9, 1), [(1, 1, 2.0), (1, 1, 7.5), (1, 1, 9.0)]),
         "there are 9, 8 of them taken over from finished=, which takes about 2.0 s"
     );
 }

@@ -22,12 +22,12 @@ pub fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
     let Some((mut outcome, count)) = of_head(&next()?) else {
         bail!("ranks do not understand each other");
     };
-    if let Outcome::Done(made) = &mut outcome {
-        made.values.reserve_exact(count);
-        while made.values.len() < count {
+    if let Outcome::Done(result) = &mut outcome {
+        result.values.reserve_exact(count);
+        while result.values.len() < count {
             let piece: Vec<f32> = bytemuck::pod_collect_to_vec(&next()?);
             ensure!(!piece.is_empty(), "ranks do not understand each other");
-            made.values.extend_from_slice(&piece);
+            result.values.extend_from_slice(&piece);
         }
     }
     Ok(outcome)
@@ -63,12 +63,12 @@ fn of_head(bytes: &[u8]) -> Option<(Outcome, usize)> {
                 return None;
             }
             let words = words.as_chunks::<8>().0.iter();
-            let made = ShotResult {
+            let result = ShotResult {
                 values: Vec::new(),
                 own: bytemuck::pod_collect_to_vec(own),
                 words: words.map(|&word| u64::from_le_bytes(word)).collect(),
             };
-            return Some((Outcome::Done(made), len(2)?));
+            return Some((Outcome::Done(result), len(2)?));
         }
         1 => Outcome::Failed(of_another(String::from_utf8_lossy(rest).into_owned())),
         _ => Outcome::Stopped(Signal::of(*rest.first()?)?),
@@ -83,18 +83,18 @@ mod tests {
 
     #[test]
     fn outcomes_travel_as_bytes() {
-        let made = |values: Vec<f32>| ShotResult {
+        let result = |values: Vec<f32>| ShotResult {
             values,
             own: vec![-7.25, 0.5],
             words: vec![7, u64::MAX],
         };
         let values = vec![1.5, -0.0, f32::MIN_POSITIVE];
-        let (head, sent) = split(Outcome::Done(made(values.clone())), "rank 1");
+        let (head, sent) = split(Outcome::Done(result(values.clone())), "rank 1");
         assert_eq!(sent, values);
-        let found = of_head(&head);
-        assert!(matches!(found, Some((Outcome::Done(found), 3)) if found == made(Vec::new())));
+        let read = of_head(&head);
+        assert!(matches!(read, Some((Outcome::Done(read), 3)) if read == result(Vec::new())));
         let (none, _) = split(Outcome::Done(ShotResult::default()), "rank 1");
-        assert!(matches!(of_head(&none), Some((Outcome::Done(found), 0)) if found == ShotResult::default()));
+        assert!(matches!(of_head(&none), Some((Outcome::Done(read), 0)) if read == ShotResult::default()));
         let (failed, _) = split(Outcome::Failed(anyhow!("not finite")), "rank 1 on a");
         let Some((Outcome::Failed(error), 0)) = of_head(&failed) else {
             panic!("another outcome");
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(error.to_string(), "rank 1 on a: not finite");
         let signal = Signal::of(15).unwrap();
         let (stopped, _) = split(Outcome::Stopped(signal), "rank 1");
-        assert!(matches!(of_head(&stopped), Some((Outcome::Stopped(found), 0)) if found == signal));
+        assert!(matches!(of_head(&stopped), Some((Outcome::Stopped(read), 0)) if read == signal));
         let long = [&[0, 9][..], &[0; 23], &[1]].concat();
         for damaged in [&[][..], &[0, 1], &long, &[2], &[2, 9], &head[..head.len() - 1]] {
             assert!(of_head(damaged).is_none(), "{damaged:?}");

@@ -29,12 +29,12 @@ struct Desk {
     /// The next one that a worker may take.
     next: usize,
     /// The one that is waited for.
-    wanted: usize,
+    awaited: usize,
     /// Whether no further shot will be requested.
     closed: bool,
     /// The number of workers that are still running.
     workers: usize,
-    made: BTreeMap<usize, Outcome>,
+    outcomes: BTreeMap<usize, Outcome>,
 }
 
 /// A function that requests all shots in their order, with the function that it is given.
@@ -58,10 +58,10 @@ pub fn side_by_side<'w>(
         batch,
         desk: Mutex::new(Desk {
             next: workers.len() * batch,
-            wanted: 0,
+            awaited: 0,
             closed: false,
             workers: workers.len(),
-            made: BTreeMap::new(),
+            outcomes: BTreeMap::new(),
         }),
         changed: Condvar::new(),
     };
@@ -114,7 +114,7 @@ impl Queue<'_> {
 
     /// Stores the outcomes of the shots at these places.
     fn put(&self, places: Range<usize>, outcomes: Vec<Outcome>) {
-        self.desk().made.extend(places.zip(outcomes));
+        self.desk().outcomes.extend(places.zip(outcomes));
         self.changed.notify_all();
     }
 
@@ -125,7 +125,7 @@ impl Queue<'_> {
             if desk.closed || desk.next >= self.shots.len() {
                 return None;
             }
-            if desk.next < desk.wanted + self.ahead {
+            if desk.next < desk.awaited + self.ahead {
                 desk.next += self.batch;
                 return Some(desk.next - self.batch);
             }
@@ -136,10 +136,10 @@ impl Queue<'_> {
     /// Waits for the outcome of the shot at `place`.
     fn wait_for(&self, place: usize) -> Outcome {
         let mut desk = self.desk();
-        desk.wanted = place;
+        desk.awaited = place;
         self.changed.notify_all();
         loop {
-            if let Some(outcome) = desk.made.remove(&place) {
+            if let Some(outcome) = desk.outcomes.remove(&place) {
                 return outcome;
             }
             if desk.workers == 0 {

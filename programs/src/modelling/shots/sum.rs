@@ -99,8 +99,8 @@ pub fn nodes_of_ranks(shots: Range<usize>, most: usize, world: &World) -> Vec<Ra
     }
     let sizes = (1..=most.clamp(1, MOST).ilog2()).rev().map(|k| 1 << k);
     let mut several = sizes.map(|size| nodes(shots.clone(), size));
-    let found = several.find(|nodes| longest(nodes) <= longest(&single));
-    found.unwrap_or(single)
+    let shorter = several.find(|nodes| longest(nodes) <= longest(&single));
+    shorter.unwrap_or(single)
 }
 
 /// The outcome of a node: the sum of its shots, which `next` returns in their order, and the further results of each of
@@ -109,10 +109,10 @@ pub(super) fn of_node(node: &Range<usize>, next: &mut dyn FnMut() -> Outcome) ->
     let (mut sum, mut all) = (TreeSum::default(), ShotResult::default());
     for number in node.clone() {
         match next() {
-            Outcome::Done(made) => {
-                sum.add(number..number + 1, made.values);
-                all.own.extend(made.own);
-                all.words.extend(made.words);
+            Outcome::Done(result) => {
+                sum.add(number..number + 1, result.values);
+                all.own.extend(result.own);
+                all.words.extend(result.words);
             }
             ended => return ended,
         }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn parts_of_any_size_add_up_to_the_same_bits() {
         for shots in [1, 2, 5, 8, 13, 16, 31] {
-            let wanted = of_single(0..shots).total();
+            let expected = of_single(0..shots).total();
             for most in [1, 2, 3, 4, 8, 64] {
                 // A state is saved after the first shots, then the rest is added.
                 for done in 0..shots {
@@ -168,14 +168,14 @@ mod tests {
                         assert!(node.len() <= most);
                         sum.add(node.clone(), of_single(node).total());
                     }
-                    assert_eq!(sum.total(), wanted, "{done} of {shots} shots, {most}");
+                    assert_eq!(sum.total(), expected, "{done} of {shots} shots, {most}");
                 }
             }
         }
     }
 
     #[test]
-    fn a_state_holds_as_many_sums_as_are_told() {
+    fn a_state_holds_as_many_sums_as_are_predicted() {
         for shots in 1..70 {
             let mut most = 0;
             let mut sum = TreeSum::default();
@@ -202,9 +202,9 @@ mod tests {
                 words: vec![number as u64, 9],
             }),
         };
-        let (mut made, mut shot) = (0, 4..);
+        let (mut computed, mut shot) = (0, 4..);
         let mut next = || {
-            made += 1;
+            computed += 1;
             one(shot.next().unwrap_or_default())
         };
         let Outcome::Done(of_two) = of_node(&(4..6), &mut next) else {
@@ -215,6 +215,6 @@ mod tests {
         assert_eq!(of_two.words, [4, 9, 5, 9]);
         let ended = of_node(&(6..8), &mut next);
         assert!(matches!(ended, Outcome::Failed(error) if error.to_string() == "no memory"));
-        assert_eq!(made, 3, "nothing is made after a fault");
+        assert_eq!(computed, 3, "nothing is made after a fault");
     }
 }

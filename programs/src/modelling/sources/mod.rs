@@ -300,7 +300,7 @@ fn whole(
     dt: f64,
     value: impl Fn(Action, &TimeFunction, f64) -> f32,
 ) -> Whole {
-    let mut found = Whole {
+    let mut whole = Whole {
         band: Band::default(),
         largest: 0.0,
     };
@@ -311,14 +311,14 @@ fn whole(
         let samples = ((end - begin) / step).ceil() as usize + 1;
         let at = |k: usize| value(actions[0], history, begin + (k as f64 + 0.5) * step);
         let mut trace: Vec<f32> = (0..samples).map(at).collect();
-        found.largest = trace.iter().fold(found.largest, |most, x| most.max(x.abs()));
+        whole.largest = trace.iter().fold(whole.largest, |most, x| most.max(x.abs()));
         trace.resize(4 * samples, 0.0);
         let band = dominant_frequency(&trace, step);
-        if band.max > found.band.max {
-            found.band = band;
+        if band.max > whole.band.max {
+            whole.band = band;
         }
     }
-    found
+    whole
 }
 
 /// One action for all sources, or one for each.
@@ -361,9 +361,9 @@ fn out_of_plane(job: &Job, actions: &[Action]) {
         }
         Action::Force(_) => false,
     };
-    let mut found = actions.iter().enumerate().filter(|(_, action)| across(action));
-    if let Some((first, &Action::Moment(m))) = found.next() {
-        let others = found.count();
+    let mut rest = actions.iter().enumerate().filter(|(_, action)| across(action));
+    if let Some((first, &Action::Moment(m))) = rest.next() {
+        let others = rest.count();
         job.warn(&format!(
             "the double couple {}{} also moves rock across the plane x-z (Mxy={:.3e}, Myz={:.3e}): that part generates SH waves, which a 2-D run does not model",
             if actions.len() == 1 { "of src=dc".into() } else { format!("of source {}", first + 1) },
@@ -376,7 +376,7 @@ fn out_of_plane(job: &Job, actions: &[Action]) {
 /// The actions that mech= lists.
 fn listed(job: &mut Job, kind: &str, ndim: usize, count: usize) -> anyhow::Result<Vec<Action>> {
     let mut file = job.input("mech")?;
-    let (wanted, what) = match kind {
+    let (needed, what) = match kind {
         "moment" => (6, "xx yy zz xy xz yz"),
         "dc" => (4, "strike dip rake M0"),
         "force" if ndim == 3 => (3, "x y z"),
@@ -385,15 +385,15 @@ fn listed(job: &mut Job, kind: &str, ndim: usize, count: usize) -> anyhow::Resul
     };
     let name = file.name();
     let (n1, n2) = (file.axis(1).n, file.axis(2).n);
-    if n1 != wanted || n2 != count || file.len() != (wanted * count) as u64 {
+    if n1 != needed || n2 != count || file.len() != (needed * count) as u64 {
         bail!(
-            "{name} has n1={n1} n2={n2}; src={kind} with {} needs n1={wanted} ({what}) n2={count}",
+            "{name} has n1={n1} n2={n2}; src={kind} with {} needs n1={needed} ({what}) n2={count}",
             counted(count, "source")
         );
     }
     let values = finite(&mut file)?;
     values
-        .chunks(wanted)
+        .chunks(needed)
         .map(|v| {
             let v: Vec<f64> = v.iter().map(|&x| f64::from(x)).collect();
             Ok(match *v.as_slice() {

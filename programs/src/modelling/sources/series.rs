@@ -123,11 +123,11 @@ mod tests {
                 let all: f64 = values.iter().map(|&x| f64::from(x)).sum();
                 step * (all - 0.5 * f64::from(values[0] + values[values.len() - 1]))
             };
-            let wanted = trapezoids(values, 0.1);
-            let (step, found) = fine(values, 0.1, 0.000_5);
+            let expected = trapezoids(values, 0.1);
+            let (step, samples) = fine(values, 0.1, 0.000_5);
             // The measured error of trapezoids of the spline is 2e-5.
             assert!(
-                (trapezoids(&found, step) - wanted).abs() < 1e-4 * wanted.abs().max(0.1),
+                (trapezoids(&samples, step) - expected).abs() < 1e-4 * expected.abs().max(0.1),
                 "{values:?}"
             );
         }

@@ -26,42 +26,42 @@ pub fn before(job: &Job, raw: &RawMesh, models: bool) -> anyhow::Result<()> {
 fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
     idle::of_sources(job, &SOURCES)?;
     if !job.has_input("series") {
-        idle::tell(job, &["rate"], "without series=");
+        idle::warn(job, &["rate"], "without series=");
     }
     if job.given("specfem") {
-        idle::tell(
+        idle::warn(
             job,
             &["nodes", "regions", "free", "pml"],
             "with specfem=, whose folder contains it",
         );
     }
     if !SOURCES.iter().chain(&["stations"]).any(|word| job.given(word)) {
-        idle::tell(
+        idle::warn(
             job,
             &["depth", "utm", "epsg", "latitude"],
             "without cmt=, force=, quakeml= or stations=",
         );
     }
     if !job.given("cmt") && !job.given("quakeml") {
-        idle::tell(job, &["fluid"], "without cmt= or quakeml=");
+        idle::warn(job, &["fluid"], "without cmt= or quakeml=");
     }
     match models {
-        true => idle_of_films(job),
+        true => idle_of_snapshots(job),
         false => idle_of_grids(job),
     }
 }
 
 /// Warns of parameters of snapshots and maps that have no effect.
-fn idle_of_films(job: &Job) -> anyhow::Result<()> {
+fn idle_of_snapshots(job: &Job) -> anyhow::Result<()> {
     let has_map = ["pgv", "pgd", "pga"].iter().any(|word| job.given(word));
     if !job.flag("snap")? {
-        idle::tell(job, &["jsnap", "nqz", "oqz", "dqz"], "without snap=y");
+        idle::warn(job, &["jsnap", "nqz", "oqz", "dqz"], "without snap=y");
         if !has_map {
             let across = ["nqx", "oqx", "dqx", "nqy", "oqy", "dqy"];
-            idle::tell(job, &across, "without snap=y or a map (pgv=, pgd=, pga=)");
+            idle::warn(job, &across, "without snap=y or a map (pgv=, pgd=, pga=)");
         }
     } else if job.flag("ground")? {
-        idle::tell(job, &["nqz", "oqz", "dqz"], "with ground=y");
+        idle::warn(job, &["nqz", "oqz", "dqz"], "with ground=y");
     }
     Ok(())
 }
@@ -70,7 +70,7 @@ fn idle_of_films(job: &Job) -> anyhow::Result<()> {
 fn idle_of_grids(job: &Job) -> anyhow::Result<()> {
     if job.choice("on")? != "grid" {
         let words = ["nqz", "oqz", "dqz", "nqx", "oqx", "dqx", "nqy", "oqy", "dqy"];
-        idle::tell(job, &words, "without on=grid");
+        idle::warn(job, &words, "without on=grid");
     }
     Ok(())
 }
@@ -151,7 +151,7 @@ pub fn beside_sources<const D: usize>(
     (shots, whose): (&[[Vec<[f64; D]>; 2]], Whose),
 ) {
     let locator = Locator::new(mesh);
-    let holding = |x: [f64; D]| locator.sharing(x).into_iter().map(|found| found.element);
+    let holding = |x: [f64; D]| locator.sharing(x).into_iter().map(|at| at.element);
     let mut beside = Vec::new();
     for (shot, [sources, receivers]) in shots.iter().enumerate() {
         let elements: HashSet<usize> = sources.iter().flat_map(|source| holding(*source)).collect();
@@ -176,12 +176,7 @@ pub fn in_rock<const D: usize>(job: &Job, run: &Run<D>, shots: &[[Vec<[f64; D]>;
         return;
     }
     let (locator, setup) = (Locator::new(&run.mesh), run.setup());
-    let is_dry = |x: [f64; D]| {
-        locator
-            .sharing(x)
-            .iter()
-            .all(|found| !setup.is_fluid(found.element))
-    };
+    let is_dry = |x: [f64; D]| locator.sharing(x).iter().all(|at| !setup.is_fluid(at.element));
     let mut dry = Vec::new();
     for (shot, [_, receivers]) in shots.iter().enumerate() {
         let numbers = (0..receivers.len()).filter(|number| is_dry(receivers[*number]));

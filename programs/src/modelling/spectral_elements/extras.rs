@@ -30,7 +30,7 @@ impl Extras {
     ) -> anyhow::Result<Self> {
         let channels = shot.receivers.len();
         let several = Several::read(job)?;
-        let fibre = fibre::asked(job, mesh, shot)?;
+        let fibre = fibre::requested(job, mesh, shot)?;
         globe::refuse_ground(job, raw)?;
         let window = maps::window(job, mesh, shot)?;
         outputs::correct(job, timing, (shot, jdata), channels, several.as_ref())?;

@@ -7,7 +7,7 @@ use kernels::methods::spectral_elements::{Quantity, Shot};
 use rsf_io::Job;
 
 /// The cable of data=das; `None` for other data.
-pub fn asked<const D: usize>(
+pub fn requested<const D: usize>(
     job: &mut Job,
     mesh: &Mesh<D>,
     shot: &mut Shot<D>,

@@ -63,14 +63,14 @@ pub fn places<const D: usize>(
             },
             reach,
         };
-        let found = place.quakes(job, &terrain)?;
+        let events = place.quakes(job, &terrain)?;
         let sites = place.sites(job, &terrain)?;
-        if let Some(mut found) = found {
-            found.settle(|name, x| within(outside, name, x))?;
-            let in_fluids = in_fluids(raw, mesh, &found);
-            let bells = |own| bells(job, &found, &in_fluids, own);
-            places.quakes = Some(quakes::placed(job, &found, bells)?);
-            places.centres = found.points.iter().map(along).collect();
+        if let Some(mut events) = events {
+            events.settle(|name, x| within(outside, name, x))?;
+            let in_fluids = in_fluids(raw, mesh, &events);
+            let bells = |own| bells(job, &events, &in_fluids, own);
+            places.quakes = Some(quakes::placed(job, &events, bells)?);
+            places.centres = events.points.iter().map(along).collect();
         }
         if let Some(mut sites) = sites {
             sites.settle(|name, x| within(outside, name, x))?;
@@ -123,8 +123,8 @@ fn in_fluids<const D: usize>(raw: &RawMesh, mesh: &Mesh<D>, quakes: &Quakes) -> 
     }
     let locator = Locator::new(mesh);
     let is_fluid = |point: &[f64; 3]| {
-        let found = locator.find(along(point))?;
-        let region = mesh.regions()[found.element] as usize;
+        let at = locator.find(along(point))?;
+        let region = mesh.regions()[at.element] as usize;
         Some(raw.materials.get(region)?.vs == 0.0)
     };
     quakes.points.iter().map(|x| is_fluid(x) == Some(true)).collect()

@@ -20,7 +20,7 @@ pub(super) fn matched<const D: usize>(
     let pml = match job.double_opt("cpml")? {
         Some(thickness) if thickness > 0.0 => {
             let pml = Pml::along_sides(mesh, thickness)?;
-            tell_thin(job, thickness, mesh);
+            warn_of_thin_layers(job, thickness, mesh);
             Some(pml)
         }
         Some(_) => None,
@@ -51,7 +51,7 @@ pub(super) fn matched<const D: usize>(
 }
 
 /// Warns of perfectly matched layers that are thinner than the elements that contain them.
-fn tell_thin<const D: usize>(job: &Job, thickness: f64, mesh: &Mesh<D>) {
+fn warn_of_thin_layers<const D: usize>(job: &Job, thickness: f64, mesh: &Mesh<D>) {
     let across = |side: &Side| {
         let (nodes, own) = (mesh.face_corners(*side), mesh.coordinates(side.element));
         let spread = |all: &mut dyn Iterator<Item = f64>| {

@@ -150,8 +150,8 @@ impl Peaks {
         mesh: &Mesh<D>,
         shot: &mut Shot<D>,
     ) -> anyhow::Result<Option<Self>> {
-        let asked = |(word, _, _): &&(&str, &str, &str)| job.given(word);
-        let Some((word, what, unit)) = PEAKS.iter().find(asked).copied() else {
+        let is_given = |(word, _, _): &&(&str, &str, &str)| job.given(word);
+        let Some((word, what, unit)) = PEAKS.iter().find(is_given).copied() else {
             return Ok(None);
         };
         let (data, ..) = of_data(job)?;

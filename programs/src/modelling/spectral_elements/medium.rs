@@ -176,14 +176,14 @@ fn followed(timing: &Timing) -> Followed {
 
 /// The distribution of the mechanisms, by qmech=.
 fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) -> anyhow::Result<Grain> {
-    let asked = job.choice("qmech")?;
+    let choice = job.choice("qmech")?;
     let Some(laws) = laws else {
         if job.given("qmech") {
             job.warn("qmech= has no effect: there is no attenuation");
         }
         return Ok(Grain::Fine);
     };
-    if asked != "coarse" {
+    if choice != "coarse" {
         return Ok(Grain::Fine);
     }
     let most = laws

@@ -283,7 +283,7 @@ impl<const D: usize> Survey for Run<D> {
             axes: axes.clone(),
         };
         match &self.several {
-            Some(several) => several.wanted.iter().map(|w| quantity(w.words, w.key)).collect(),
+            Some(several) => several.outputs.iter().map(|w| quantity(w.words, w.key)).collect(),
             None => vec![quantity(self.quantity, None)],
         }
     }
@@ -389,20 +389,20 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     let basis = Basis::new(degree)?;
     let mesh = Mesh::<D>::new(raw.parts())?;
     mesh.check_materials(&raw.materials)?;
-    specfem::tell_of_open_faces(job, raw, &mesh)?;
+    specfem::report_open_faces(job, raw, &mesh)?;
     let mut outside = Outside::new(job, &mesh)?;
     let places = globe::places(job, raw, &mesh, &mut outside)?;
     let what = Histories::Moments(job.flag("rate")? && !places.have_samples());
     let mut spreads = spreads::read(job, &places)?;
     spreads::settle(&mut spreads, &mut outside)?;
-    outside.tell(job);
+    outside.warn(job);
     let [first, own] = spreads.of(0).map(<[Point]>::to_vec);
-    let mut found = match places.quakes {
+    let mut given = match places.quakes {
         Some(placed) => sources::read_placed(job, placed, (nt, dt), what)?,
         None => sources::read_at(job, D, first, (nt, dt), what)?,
     };
     let exact = ExactTime::read(job, nt, dt)?;
-    let timing = Timing::of(exact, (nt, dt), (&mut found.series, 0.0, found.band))?.beginning(found.begins);
+    let timing = Timing::of(exact, (nt, dt), (&mut given.series, 0.0, given.band))?.beginning(given.begins);
     timing.warn_of_aliases(job, jdata);
     let pml = layers::matched(job, raw, &mesh)?;
     let mut rocks = medium::read(job, raw, (&mesh, &basis, pml.as_ref()), &timing)?;
@@ -424,11 +424,11 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
         false => Extras::none((&mut shot, jdata), &timing),
     };
     spreads::check(&spreads, &mesh, extras.fibre.as_ref())?;
-    let sponge = layers::sponge(job, &rocks.speeds, found.band, &mesh)?;
+    let sponge = layers::sponge(job, &rocks.speeds, given.band, &mesh)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
-        sources: found_sources(&found, &places.centres),
+        sources: method_sources(&given, &places.centres),
         receivers: Axis {
             n: channels,
             label: Some("r".into()),
@@ -436,7 +436,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
         },
         spreads,
         lumping: layers::lumping(job)?,
-        begin: found.begin,
+        begin: given.begin,
         timing,
         jdata,
         mesh: Arc::new(mesh),
@@ -458,13 +458,13 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
 }
 
 /// The sources in the form that the method needs, at positions in double precision if a file gives them.
-fn found_sources<const D: usize>(found: &sources::Sources, centres: &[[f64; D]]) -> Vec<Source<D>> {
+fn method_sources<const D: usize>(sources: &sources::Sources, centres: &[[f64; D]]) -> Vec<Source<D>> {
     let source = |(k, source): (usize, &kernels::source::Source)| Source {
         at: centres.get(k).copied().unwrap_or(place(source.point)),
         strength: strength(source.action),
-        history: found.series[source.series].clone(),
+        history: sources.series[source.series].clone(),
     };
-    found.list.iter().enumerate().map(source).collect()
+    sources.list.iter().enumerate().map(source).collect()
 }
 
 /// The strength of a source along the axes of a mesh.

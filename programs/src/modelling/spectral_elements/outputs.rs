@@ -6,7 +6,7 @@ use crate::earth::{OriginTime, origin_time};
 use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::exact_time::{Correction, Timing};
 use crate::modelling::quantity::{What, of_data};
-use crate::modelling::record::{Films, Outputs, Records, thinned};
+use crate::modelling::record::{Outputs, Records, SnapshotAxes, thinned};
 use crate::modelling::survey::Survey;
 use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
@@ -90,7 +90,7 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
             None => components(shot.quantity),
         },
         jdata: if run.several.is_some() { 1 } else { run.jdata },
-        snapshots: shot.jsnap.map(|every| Films {
+        snapshots: shot.jsnap.map(|every| SnapshotAxes {
             time,
             every,
             window: run.window.clone(),
@@ -107,17 +107,17 @@ fn divided<const D: usize>(
     records: &Records,
 ) -> anyhow::Result<Divide> {
     let mut all = Vec::new();
-    for wanted in &several.wanted {
-        let made = several.made(wanted.quantity, run.receivers.n * D, (&run.timing, run.jdata));
-        let mut file = wanted.key.map(|key| job.tagged_output(key)).transpose()?;
+    for output in &several.outputs {
+        let derivation = several.derivation(output.quantity, run.receivers.n * D, (&run.timing, run.jdata));
+        let mut file = output.key.map(|key| job.tagged_output(key)).transpose()?;
         if let Some(file) = &mut file {
             file.set_axis(1, &records.receivers);
             file.set_axis(2, &records.components);
             file.set_axis(3, &records.time);
             file.set_rank(3);
-            put_quantity(file, wanted.words);
+            put_quantity(file, output.words);
         }
-        all.push((made, file));
+        all.push((derivation, file));
     }
     Ok(Divide::new(all))
 }
@@ -140,13 +140,13 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
     } else if let Some(correction) = run.timing.correction(taken(shot), run.jdata) {
         outputs.divide(Divide::of_corrected(correction, Survey::records(run)[0]));
     }
-    outputs.tell_clock(&run.timing);
-    outputs.tell_quantity(run.quantity);
-    outputs.tell_quantity_of_snapshots(match shot.filmed() {
+    outputs.put_clock(&run.timing);
+    outputs.put_quantity(run.quantity);
+    outputs.put_quantity_of_snapshots(match shot.filmed() {
         Quantity::Pressure => "pressure in Pa",
         _ => "velocity in m/s",
     });
-    outputs.tell(
+    outputs.put_text(
         "convention",
         match turned {
             true => "SI units; components up, north and east",
@@ -155,10 +155,10 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
     );
     if D == 3 {
         if !run.stations.is_empty() {
-            outputs.tell("stations", &run.stations.join(","));
+            outputs.put_text("stations", &run.stations.join(","));
         }
         for (key, value) in origin_time(job)?.iter().flat_map(OriginTime::keys) {
-            outputs.tell_as_written(key, &value);
+            outputs.put_raw(key, &value);
         }
     }
     run.spreads.head(job, &mut outputs)?;

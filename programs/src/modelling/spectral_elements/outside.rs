@@ -114,7 +114,7 @@ impl<'a, const D: usize> Outside<'a, D> {
     }
 
     /// Warns of points that were moved and of points that were left out.
-    pub fn tell(&self, job: &Job) {
+    pub fn warn(&self, job: &Job) {
         let points = |count: usize| if count == 1 { "point" } else { "points" };
         if self.moved > 0 {
             let (distance, name) = &self.farthest;

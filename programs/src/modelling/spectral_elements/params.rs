@@ -10,7 +10,7 @@ use rsf_io::{Param, Program};
 
 /// Mesh, model, points and sources.
 pub(super) const MESH: &[Param] = &[
-    Param::input("mesh").made_by("sfhexmesh writes meshes (its --help has examples)").doc("elements of the mesh; the header names the other files"),
+    Param::input("mesh").recipe("sfhexmesh writes meshes (its --help has examples)").doc("elements of the mesh; the header names the other files"),
     Param::input("elements").doc("elements, instead of mesh=: int, n1 nodes in the order of Gmsh, numbered from 0"),
     Param::input("nodes").doc("coordinates of the nodes, x[, y], z"),
     Param::input("regions").default_text("all 0").doc("regions of the elements, int"),
@@ -48,8 +48,8 @@ pub(super) const MESH: &[Param] = &[
         .doc("treatment of points outside the mesh; move: they are moved to the nearest place in it, if that \
         is less than half an element away; leave: those of cmt=, force=, quakeml= and stations= that are \
         farther are left out; error: the run ends"),
-    Param::input("sou").made_by(COORDINATES).doc("source points x[, y], z; n3 shots"),
-    Param::input("rec").made_by(COORDINATES).doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
+    Param::input("sou").recipe(COORDINATES).doc("source points x[, y], z; n3 shots"),
+    Param::input("rec").recipe(COORDINATES).doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
     SHOTS,
     Param::int("nt").required().range(">= 1", Some(1.0), None).known_as(&STEPS_ELSEWHERE).doc("number of time steps"),
     Param::float("dt").required().doc("time step, s"),
@@ -132,7 +132,7 @@ const VERB: &[Param] = &[Param::bool("verb")
     .doc("print mesh, stability, speed and progress")];
 
 /// Snapshots and exact time.
-const FILMS: &[Param] = &[
+const SNAPSHOTS: &[Param] = &[
     SNAP,
     WFL,
     TDC,
@@ -234,7 +234,7 @@ pub(super) const EARTH: &[Param] = &[
 ];
 
 /// The third axis of snapshots.
-const FILMS_3D: &[Param] = &[
+const SNAPSHOTS_3D: &[Param] = &[
     Param::int("nqy")
         .default("101")
         .range(">= 1", Some(1.0), None)
@@ -274,10 +274,20 @@ pub(super) const fn counted(lists: &[&[Param]]) -> usize {
 }
 
 const LISTS_2D: &[&[Param]] = &[
-    MESH, RECORDED, SIDES, MAPS, VERB, FILMS, &FLAT, CHECKS, MACHINES, THREADS,
+    MESH, RECORDED, SIDES, MAPS, VERB, SNAPSHOTS, &FLAT, CHECKS, MACHINES, THREADS,
 ];
 const LISTS_3D: &[&[Param]] = &[
-    MESH, RECORDED, SIDES, MAPS, VERB, FILMS, EARTH, FILMS_3D, CHECKS, MACHINES, THREADS,
+    MESH,
+    RECORDED,
+    SIDES,
+    MAPS,
+    VERB,
+    SNAPSHOTS,
+    EARTH,
+    SNAPSHOTS_3D,
+    CHECKS,
+    MACHINES,
+    THREADS,
 ];
 
 /// Parameters of the 2-D program.

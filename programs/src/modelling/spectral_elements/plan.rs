@@ -68,7 +68,7 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     advice::in_rock(job, run, &shots);
     let resolved = quality::resolved(&run.mesh, &run.setup().slowest(), run.basis.degree());
     if let Some((slow, frequency)) =
-        resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)
+        resolved.filter(|limit| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * limit.1)
     {
         let advice = run.timing.jump().unwrap_or_else(|| coarse(run, slow, frequency));
         job.warn(&advice);

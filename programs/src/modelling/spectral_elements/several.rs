@@ -6,7 +6,7 @@
 //! the time step. So one quantity, recorded in every step, gives the others.
 
 use crate::modelling::checkpoint::MOST_KEPT;
-use crate::modelling::divide::{How, Made, Pick, When};
+use crate::modelling::divide::{Derivation, How, Pick, When};
 use crate::modelling::exact_time::Timing;
 use crate::modelling::quantity::{self, What, of_data};
 use anyhow::bail;
@@ -16,7 +16,7 @@ use rsf_io::Job;
 
 /// A quantity that is written.
 #[derive(Clone, Copy)]
-pub struct Wanted {
+pub struct OutputQuantity {
     pub quantity: Quantity,
     /// Its name and unit, as in headers.
     pub words: &'static str,
@@ -27,7 +27,7 @@ pub struct Wanted {
 /// The quantities of a run, that of the data first, and the quantity that is recorded in every step.
 #[derive(Clone)]
 pub struct Several {
-    pub wanted: Vec<Wanted>,
+    pub outputs: Vec<OutputQuantity>,
     pub read: Quantity,
 }
 
@@ -53,7 +53,7 @@ impl Several {
         if let Some(word) = ["pgv", "pgd", "pga"].into_iter().find(|word| job.given(word)) {
             bail!("{word}= and {second}= both need records of every step: give them in separate runs");
         }
-        let mut wanted = vec![Wanted {
+        let mut outputs = vec![OutputQuantity {
             quantity: first,
             words,
             key: None,
@@ -65,13 +65,13 @@ impl Several {
                     "{key}= names a file for the quantity on standard output: leave it out, or give another data="
                 );
             }
-            wanted.push(Wanted {
+            outputs.push(OutputQuantity {
                 quantity,
                 words,
                 key: Some(key),
             });
         }
-        let has = |quantity: Quantity| wanted.iter().any(|w| w.quantity == quantity);
+        let has = |quantity: Quantity| outputs.iter().any(|w| w.quantity == quantity);
         if has(Quantity::Acceleration) && has(Quantity::Displacement) {
             bail!(
                 "a displacement that is summed from accelerations drifts: give displacement and velocity, or velocity and acceleration"
@@ -81,11 +81,16 @@ impl Several {
             true => Quantity::Acceleration,
             false => Quantity::Velocity,
         };
-        Ok(Some(Self { wanted, read }))
+        Ok(Some(Self { outputs, read }))
     }
 
     /// The derivation of a quantity with `numbers` values in a record; one record in `jdata` is written.
-    pub fn made(&self, quantity: Quantity, numbers: usize, (timing, jdata): (&Timing, usize)) -> Made {
+    pub fn derivation(
+        &self,
+        quantity: Quantity,
+        numbers: usize,
+        (timing, jdata): (&Timing, usize),
+    ) -> Derivation {
         let how = match (self.read, quantity) {
             (Quantity::Velocity, Quantity::Displacement) => How::Leap,
             (Quantity::Acceleration, Quantity::Velocity) => How::Mean,
@@ -95,7 +100,7 @@ impl Several {
             Quantity::Velocity => Reading::OfTwoTimes,
             _ => Reading::OfOneTime,
         };
-        Made {
+        Derivation {
             numbers: 0..numbers,
             pick: Pick::All,
             how,
@@ -110,11 +115,11 @@ impl Several {
     /// # Errors
     /// Returns an error if there are too many receivers for checkpoint=.
     pub fn check_states(&self, job: &Job, numbers: usize, clock: (&Timing, usize)) -> anyhow::Result<()> {
-        let made = self
-            .wanted
+        let sizes = self
+            .outputs
             .iter()
-            .map(|w| self.made(w.quantity, numbers, clock).kept());
-        let kept: usize = made.sum();
+            .map(|w| self.derivation(w.quantity, numbers, clock).kept());
+        let kept: usize = sizes.sum();
         if job.given("checkpoint") && kept > MOST_KEPT {
             bail!(
                 "checkpoint= saves sums and records of further quantities and of tdc=y with the state: {:.1} \
@@ -129,9 +134,9 @@ impl Several {
 
     /// The quantities in words, for the identity of states.
     pub fn words(&self) -> String {
-        self.wanted
+        self.outputs
             .iter()
-            .map(|wanted| wanted.words)
+            .map(|output| output.words)
             .collect::<Vec<_>>()
             .join(", ")
     }

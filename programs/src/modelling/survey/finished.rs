@@ -1,6 +1,6 @@
 //! Shots that an earlier run of a survey has finished: `finished=`.
 
-mod made_of;
+mod inputs;
 
 use crate::modelling::exact_time::CLOCK;
 use crate::modelling::settings::{self, SETTINGS};
@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-pub use made_of::MadeOf;
+pub use inputs::InputChecksums;
 
 /// The number of values that are read together.
 const LOOK: usize = 1 << 16;
@@ -20,7 +20,7 @@ const LOOK: usize = 1 << 16;
 const SHOTS: usize = 4;
 
 /// The largest number of differences that a message lists.
-const TOLD: usize = 3;
+const MOST_DIFFERENCES: usize = 3;
 
 /// The meaning of finished=, for the end of a message.
 const TAKES: &str = "finished= takes the data of an earlier run of the survey";
@@ -63,12 +63,12 @@ pub struct Finished {
 impl Finished {
     /// Opens the files of `finished=`, which must be data like those of this run, with the shots of `spreads`
     /// along the last axis. The first file is that of standard output; the others are recognised by the
-    /// quantities in their headers. `exact` says whether this run has exact time, and `made_of` identifies
+    /// quantities in their headers. `exact` says whether this run has exact time, and `checksums` identifies
     /// its shots.
     pub fn open(
         job: &mut Job,
         quantities: &[DataFile],
-        ((spreads, exact), made_of): ((&Spreads, bool), &MadeOf),
+        ((spreads, exact), checksums): ((&Spreads, bool), &InputChecksums),
     ) -> anyhow::Result<Self> {
         let Some(text) = job.text("finished")? else {
             return Ok(Self::default());
@@ -94,7 +94,7 @@ impl Finished {
             let places = held(&input, quantity, spreads)?;
             same_settings(job, &input)?;
             same_clock(&input, exact)?;
-            made_of.compare(job, &input, &places)?;
+            checksums.compare(job, &input, &places)?;
             files.push(Held {
                 input: job.by_position(input)?,
                 numbers: quantity.numbers(),
@@ -114,7 +114,7 @@ impl Finished {
         };
         for number in 0..spreads.count() {
             let is_there = finished.files.iter().all(|file| file.places[number].is_some());
-            if is_there && finished.is_made(number)? {
+            if is_there && finished.has_data(number)? {
                 finished.shots.push(number);
             }
         }
@@ -122,7 +122,7 @@ impl Finished {
     }
 
     /// Whether a shot has values other than zero; a shot of zeros has failed.
-    fn is_made(&self, number: usize) -> anyhow::Result<bool> {
+    fn has_data(&self, number: usize) -> anyhow::Result<bool> {
         for file in &self.files {
             let mut values = vec![0.0; LOOK.min(file.numbers)];
             for first in (0..file.numbers).step_by(LOOK) {
@@ -235,39 +235,39 @@ fn same_settings(job: &Job, input: &Input) -> anyhow::Result<()> {
     };
     let there: Vec<(&str, &str)> = text.split(' ').filter_map(|word| word.split_once('=')).collect();
     let here = settings::of(job)?;
-    let mut told = Vec::new();
+    let mut differences = Vec::new();
     for (name, value) in &here {
         match there.iter().find(|(other, _)| other == name) {
             Some((_, other)) if other == value => {}
-            Some((_, other)) => told.push(format!("{name}= is {other} in it and {value} here")),
-            None => told.push(format!("{name}= is {value} here and not given in it")),
+            Some((_, other)) => differences.push(format!("{name}= is {other} in it and {value} here")),
+            None => differences.push(format!("{name}= is {value} here and not given in it")),
         }
     }
     for (name, value) in &there {
         if !here.iter().any(|(own, _)| own == name) {
-            told.push(format!("{name}= is {value} in it and not given here"));
+            differences.push(format!("{name}= is {value} in it and not given here"));
         }
     }
-    told.truncate(TOLD);
+    differences.truncate(MOST_DIFFERENCES);
     ensure!(
-        told.is_empty(),
+        differences.is_empty(),
         "{} is of a run with other parameters: {}; {TAKES}",
         input.name(),
-        told.join("; ")
+        differences.join("; ")
     );
     Ok(())
 }
 
 /// Refuses data with exact time if this run has the time of its steps, and the other way round.
-fn same_clock(input: &Input, wanted: bool) -> anyhow::Result<()> {
+fn same_clock(input: &Input, expected: bool) -> anyhow::Result<()> {
     let exact = input.header().text(CLOCK).is_some();
     let word = |exact| if exact { "tdc=y" } else { "tdc=n" };
     ensure!(
-        exact == wanted,
+        exact == expected,
         "{} is of a run with {}, but this one has {}: {TAKES}",
         input.name(),
         word(exact),
-        word(wanted)
+        word(expected)
     );
     Ok(())
 }

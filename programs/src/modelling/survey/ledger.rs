@@ -11,7 +11,7 @@ use crate::modelling::survey::finished::Finished;
 use crate::modelling::turn::Turn;
 use crate::modelling::words;
 use crate::modelling::words::counted;
-use crate::modelling::words::{tell_all_zero, tell_growth};
+use crate::modelling::words::{warn_of_growth, warn_of_zeros};
 use anyhow::bail;
 use rsf_io::{Job, Output, Signal};
 
@@ -149,13 +149,13 @@ impl<'a> Ledger<'a> {
                 .map(|(_, factor)| *factor)
                 .fold(*first, f32::max);
             let which = counted(shots.len(), "shot");
-            tell_growth(job, largest, Some(&format!("{which} ({})", shots.join(", "))));
+            warn_of_growth(job, largest, Some(&format!("{which} ({})", shots.join(", "))));
         }
         match self.failed.len() {
             // A single record of the first step is taken before any wave arrives, and another warning has
             // reported that already.
             0 if self.silent && (job.int("jdata")? as usize) < self.steps.max(2) => {
-                tell_all_zero(job);
+                warn_of_zeros(job);
             }
             0 => {}
             count => bail!(

@@ -15,7 +15,7 @@ use crate::modelling::spreads::Spreads;
 use crate::modelling::words::counted;
 use crate::modelling::world::{World, share_stdin};
 use anyhow::{anyhow, bail, ensure};
-use finished::{DataFile, Finished, MadeOf};
+use finished::{DataFile, Finished, InputChecksums};
 use kernels::device::gpu::Gpu;
 use ledger::Ledger;
 use rsf_io::{Job, Watch};
@@ -64,7 +64,7 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     /// # Errors
     /// Returns an error if `groups=` requests more shots than fit.
     fn side_by_side(&self, _volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<Sharing> {
-        match on.machine.asked {
+        match on.machine.requested_shots {
             Some(groups) if groups > 1 => bail!(
                 "groups= requests {groups} shots at a time on one GPU, but this method runs them one after \
                 another on a GPU: give as many groups as there are GPUs, or let them share the CPU \
@@ -161,15 +161,15 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     }
     let volumes = world.agree(files.volumes(ndim, None))?;
     // A plan that has nothing to compare does not read the model.
-    let made_of = match planning && !job.given("finished") {
+    let checksums = match planning && !job.given("finished") {
         true => None,
-        false => made_of(&shot, &volumes, world)?,
+        false => input_checksums(&shot, &volumes, world)?,
     };
     if planning {
         let alone = World::alone();
         let sharing = world.agree(shot.side_by_side(&volumes, on(&alone)))?;
         let seconds = world.agree(shot.plan_shot(job, &volumes, on(&alone)))?;
-        let todo = finished(job, &shot, &made_of, world)?.1;
+        let todo = finished(job, &shot, &checksums, world)?.1;
         let workers = machines.len() * sharing.workers;
         let batch = shots::batch(shots::of_rank(&todo, world).len(), workers, sharing.shots);
         let together = (machines.len(), batch * sharing.workers, seconds);
@@ -180,12 +180,12 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     world.agree(Wishes::read(job, shot.steps()))?;
     let alone = World::alone();
     let sharing = world.agree(shot.side_by_side(&volumes, on(&alone)))?;
-    let (finished, todo) = finished(job, &shot, &made_of, world)?;
+    let (finished, todo) = finished(job, &shot, &checksums, world)?;
     let own = shots::of_rank(&todo, world).len();
     let batch = shots::batch(own, machines.len() * sharing.workers, sharing.shots);
     let mut outputs = shot.open(job, world)?;
-    if let Some(made_of) = &made_of {
-        made_of.tell(&mut outputs);
+    if let Some(checksums) = &checksums {
+        checksums.write_to(&mut outputs);
     }
     let device = machines[0].describe(None);
     outputs.note(&device);
@@ -206,8 +206,8 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     let groups = machines.len();
     let workers = workers((machines, gpus), sharing, world)?.into_iter().enumerate();
     let stations = workers.map(|(k, on)| {
-        let tells = world.leads() && k == 0;
-        let shows = (tells, tells && groups == 1);
+        let reports = world.leads() && k == 0;
+        let shows = (reports, reports && groups == 1);
         Station::new(job, shot.clone(), &volumes, held, on, shows)
     });
     run((stations.collect(), batch), &todo, world, &mut ledger)
@@ -231,25 +231,29 @@ fn workers(
 }
 
 /// The checksums of the inputs of the shots, on rank 0.
-fn made_of<M: Survey>(shot: &M, volumes: &Volumes<M>, world: &World) -> anyhow::Result<Option<MadeOf>> {
+fn input_checksums<M: Survey>(
+    shot: &M,
+    volumes: &Volumes<M>,
+    world: &World,
+) -> anyhow::Result<Option<InputChecksums>> {
     world.agree(match world.leads() {
-        true => MadeOf::of(shot, volumes).map(Some),
+        true => InputChecksums::of(shot, volumes).map(Some),
         false => Ok(None),
     })
 }
 
 /// Writes the checksums of the inputs of a picked shot to the headers, because a later run of more shots may
 /// take it over.
-pub fn tell_of_picked<M: Survey>(
+pub fn write_checksums_of_picked<M: Survey>(
     shot: &M,
     volumes: &Volumes<M>,
     outputs: &mut Outputs,
     world: &World,
 ) -> anyhow::Result<()> {
     if shot.spreads().picks.listed().is_some()
-        && let Some(made_of) = made_of(shot, volumes, world)?
+        && let Some(checksums) = input_checksums(shot, volumes, world)?
     {
-        made_of.tell(outputs);
+        checksums.write_to(outputs);
     }
     Ok(())
 }
@@ -258,14 +262,14 @@ pub fn tell_of_picked<M: Survey>(
 fn finished<M: Survey>(
     job: &mut Job,
     shot: &M,
-    made_of: &Option<MadeOf>,
+    checksums: &Option<InputChecksums>,
     world: &World,
 ) -> anyhow::Result<(Finished, Vec<usize>)> {
     let shots = shot.spreads().count();
-    let opened = match made_of {
-        Some(made_of) => {
+    let opened = match checksums {
+        Some(checksums) => {
             let of = (shot.spreads(), shot.timing().exact.is_some());
-            Finished::open(job, &shot.data_files(), (of, made_of))
+            Finished::open(job, &shot.data_files(), (of, checksums))
         }
         None => Ok(Finished::default()),
     };

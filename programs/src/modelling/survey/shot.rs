@@ -279,7 +279,7 @@ fn set_up<M: Survey>(
     let ndim = shot.pieces().ndim();
     let fingerprint = identity.as_ref().map(|_| Arc::<Fingerprint>::default());
     let volumes = world.agree(files.volumes(ndim, fingerprint.clone()))?;
-    super::tell_of_picked(shot, &volumes, &mut outputs, world)?;
+    super::write_checksums_of_picked(shot, &volumes, &mut outputs, world)?;
     let (mut engine, report) = shot.engine(job, volumes, on)?;
     let device = machine.describe(M::class(&report));
     outputs.note(&device);
@@ -401,7 +401,7 @@ fn run<M: Method>(
         let values = engine.map(world.ranks());
         world.agree(write_map(ready.map, values))?;
     }
-    tell_speed(job, shot, &engine, (world, first, [set_up, seconds]))
+    print_speed(job, shot, &engine, (world, first, [set_up, seconds]))
 }
 
 /// Ends the files of a run that a signal has ended after `done` steps.
@@ -440,7 +440,7 @@ fn write_map(file: Option<Output>, map: Result<Vec<f32>, kernels::Error>) -> any
 }
 
 /// Prints the lines of `verb=y` after a run.
-fn tell_speed<M: Method>(
+fn print_speed<M: Method>(
     job: &Job,
     shot: &M,
     engine: &M::Engine,

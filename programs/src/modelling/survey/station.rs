@@ -96,20 +96,20 @@ impl<'a, M: Survey> Station<'a, M> {
     /// them runs once more by itself, so that the others do not fail with it.
     fn make(&mut self, numbers: &[usize]) -> All {
         let begun = Instant::now();
-        let made = match std::mem::take(&mut self.ready) == numbers {
+        let outcome = match std::mem::take(&mut self.ready) == numbers {
             true => Ok(()),
             false => self.turn_to(numbers).map(drop),
         };
-        let made = made.and_then(|()| self.model(numbers.len()));
+        let outcome = outcome.and_then(|()| self.model(numbers.len()));
         let seconds = begun.elapsed().as_secs_f64() / numbers.len() as f64;
-        let error = match made {
+        let error = match outcome {
             Ok(shots) => {
-                let made = |Recorded { values, growth }: Recorded| ShotResult {
+                let result_of = |Recorded { values, growth }: Recorded| ShotResult {
                     values,
                     words: words_of(seconds, growth.factor()),
                     ..ShotResult::default()
                 };
-                return shots.into_iter().map(|values| Ok(made(values))).collect();
+                return shots.into_iter().map(|values| Ok(result_of(values))).collect();
             }
             Err(error) => error,
         };
@@ -147,8 +147,8 @@ impl<'a, M: Survey> Station<'a, M> {
         drop(checkpoints);
         progress.end();
         outcome?;
-        let made = records.made;
-        ensure!(made == count, "the run made {made} records of {count}");
+        let recorded = records.recorded;
+        ensure!(recorded == count, "the run made {recorded} records of {count}");
         Ok(records.of_shots)
     }
 }
@@ -179,7 +179,7 @@ struct Records {
     /// The number of values in a record of a shot.
     numbers: usize,
     /// The number of records so far.
-    made: usize,
+    recorded: usize,
 }
 
 impl Records {
@@ -209,14 +209,14 @@ impl Records {
         Ok(Self {
             of_shots: all?,
             numbers,
-            made: 0,
+            recorded: 0,
         })
     }
 }
 
 impl Recorder<f32> for Records {
     fn traces(&mut self, _: usize, traces: &[f32]) -> Result<(), kernels::Error> {
-        let at = self.made * self.numbers;
+        let at = self.recorded * self.numbers;
         let of_shots = traces.chunks(self.numbers.max(1));
         for (Recorded { values, growth }, record) in self.of_shots.iter_mut().zip(of_shots) {
             growth.take(record);
@@ -224,7 +224,7 @@ impl Recorder<f32> for Records {
                 to.copy_from_slice(record);
             }
         }
-        self.made += 1;
+        self.recorded += 1;
         Ok(())
     }
 

@@ -204,12 +204,12 @@ fn error(order: usize, family: Family, points: f64) -> f64 {
 /// Returns an error for an accuracy that cannot be achieved; the message says what would be needed.
 pub fn choose(
     run: &mut Run,
-    found: &Findings,
+    findings: &Findings,
     share: impl Fn(usize, Family) -> anyhow::Result<f64>,
 ) -> anyhow::Result<()> {
-    let Some(asked) = run.accuracy else { return Ok(()) };
+    let Some(goal) = run.accuracy else { return Ok(()) };
     let (band, padded, dt) = (run.timing.band, &run.padded, run.shot.dt);
-    let (slowest, ndim) = (found.extremes.slowest, padded.ndim());
+    let (slowest, dt_max, ndim) = (findings.extremes.slowest, findings.extremes.dt_max, padded.ndim());
     let spacing = padded.d()[..ndim].iter().copied().fold(0.0, f32::max);
     let points = points_per_wavelength(slowest, band.max, f64::from(spacing));
     ensure!(
@@ -218,22 +218,22 @@ pub fn choose(
     );
     let length = |a: usize| (padded.model.n[a] as f64 - 1.0) * f64::from(padded.d()[a]);
     let diagonal = (0..ndim).map(|a| length(a).powi(2)).sum::<f64>().sqrt();
-    let path = asked.path.unwrap_or(diagonal * band.max / slowest);
-    let allowed = asked.error / path;
+    let path = goal.path.unwrap_or(diagonal * band.max / slowest);
+    let allowed = goal.error / path;
     ensure!(
         allowed >= LEAST,
         "error={} over {path:.1} shortest wavelengths requires speeds within {allowed:.1e}, but single \
         precision achieves {LEAST:.0e}: give error={:.1e} or more, or a shorter path=",
-        asked.error,
+        goal.error,
         up(LEAST * path, 2)
     );
-    let time = match asked.exact {
+    let time = match goal.exact {
         true => 0.0,
         false => early(band.max, dt).unwrap_or(f64::INFINITY),
     };
     // A wavelet that begins with a jump has all frequencies, so that no grid and no step would suffice.
     let refusal = |otherwise: anyhow::Error| match run.timing.jump() {
-        Some(jump) => anyhow!("error={}: {jump}", asked.error),
+        Some(jump) => anyhow!("error={}: {jump}", goal.error),
         None => otherwise,
     };
     if time >= allowed {
@@ -241,27 +241,26 @@ pub fn choose(
             "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, but error={} is allowed: leave out tdc=, or give dt={:.3e} or less",
             dt as f32,
             time * path,
-            asked.error,
+            goal.error,
             (3.0 * allowed).sqrt() / (PI * band.max)
         )));
     }
     let left = allowed - time;
     let good = |&(order, family): &(usize, Family)| error(order, family, points) <= left;
-    let all = asked.candidates(points);
-    let limit =
-        |order: usize, family: Family| Ok::<_, anyhow::Error>(found.extremes.dt_max * share(order, family)?);
+    let all = goal.candidates(points);
+    let limit = |order: usize, family: Family| Ok::<_, anyhow::Error>(dt_max * share(order, family)?);
     let choice = cheapest(all.into_iter().filter(good), |order, family| {
         Ok(dt <= limit(order, family)?)
     })?;
     let Some((order, family)) = choice else {
         return Err(refusal(too_coarse(
-            &asked,
+            &goal,
             (points, f64::from(spacing)),
             (left, path),
         )));
     };
     let space = error(order, family, points);
-    let wider = asked
+    let wider = goal
         .points_for(left)
         .map(|least| SURE * f64::from(spacing) * points / least);
     let longest = LONG * limit(order, family)?;
@@ -274,11 +273,11 @@ pub fn choose(
         space,
         time,
         spacing: wider.filter(|wider| *wider > 1.05 * f64::from(spacing)),
-        step: Some(longest).filter(|longest| asked.exact && *longest > 1.05 * dt),
+        step: Some(longest).filter(|longest| goal.exact && *longest > 1.05 * dt),
     };
     run.accuracy = Some(Accuracy {
         chosen: Some(chosen),
-        ..asked
+        ..goal
     });
     Ok(())
 }
@@ -308,8 +307,8 @@ fn cheapest(
 }
 
 /// The error of a grid that is too coarse, with advice on what would be accurate enough.
-fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
-    let given = match (asked.order, asked.family) {
+fn too_coarse(goal: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
+    let given = match (goal.order, goal.family) {
         (None, None) => "order=8".into(),
         (order, family) => {
             let order = order.map(|order| format!("order={order}"));
@@ -321,24 +320,24 @@ fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f6
             words.join(" ")
         }
     };
-    let best = asked.candidates(points).into_iter();
+    let best = goal.candidates(points).into_iter();
     let best = best.map(|(order, family)| error(order, family, points));
     let best = best.fold(f64::INFINITY, f64::min) * path;
-    let wanted = best + (asked.error - left * path).max(0.0);
-    let more = match wanted.is_finite() {
-        true => format!(", or error={:.1e} or more", up(wanted, 2)),
+    let needed = best + (goal.error - left * path).max(0.0);
+    let more = match needed.is_finite() {
+        true => format!(", or error={:.1e} or more", up(needed, 2)),
         false => String::new(),
     };
-    let cure = asked.points_for(left).map_or_else(String::new, |least| {
+    let cure = goal.points_for(left).map_or_else(String::new, |least| {
         format!("a spacing of {:.4e} m or less, ", SURE * spacing * points / least)
     });
-    let other = match (asked.order, asked.family) {
+    let other = match (goal.order, goal.family) {
         (None, None) | (Some(8), None) => "",
         _ => "no order= and fd=, ",
     };
     anyhow!(
         "error={}: with {points:.1} points per shortest wavelength phases are wrong by {best:.1e} periods \
         after {path:.1} shortest wavelengths with {given}: use {cure}{other}a lower frequency{more}",
-        asked.error
+        goal.error
     )
 }

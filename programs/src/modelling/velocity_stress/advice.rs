@@ -1,6 +1,6 @@
 //! Warnings, before a run, about settings that the user may not have intended.
 
-use super::Films;
+use super::ModellingParameters;
 use crate::earth::SOURCES;
 use crate::idle;
 use crate::modelling::model::{Cell, Volumes, cell_words};
@@ -26,12 +26,12 @@ const ARRAY: usize = 3;
 const MANY: usize = 20;
 
 /// Warns of parameters that have no effect because of others.
-pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
-    let tell = |keys: &[&str], why: &str| idle::tell(job, keys, why);
+pub fn idle(job: &Job, modelling: ModellingParameters) -> anyhow::Result<()> {
+    let warn = |keys: &[&str], why: &str| idle::warn(job, keys, why);
     idle::of_sources(job, &SOURCES)?;
     let absorb = job.choice("absorb")?;
     if absorb != "cpml" {
-        tell(
+        warn(
             &["cpmlr", "kappa", "fcpml"],
             &format!("with absorb={absorb}, only with absorb=cpml"),
         );
@@ -46,24 +46,24 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
         }
     }
     if absorb == "none" {
-        tell(&["nb", "faces", "edge"], "with absorb=none");
+        warn(&["nb", "faces", "edge"], "with absorb=none");
     } else if job.given("faces") {
-        tell(&["nb"], "with faces=");
+        warn(&["nb"], "with faces=");
     }
-    if films == Films::Asked && !job.flag("snap")? {
-        tell(
+    if modelling == ModellingParameters::Present && !job.flag("snap")? {
+        warn(
             &["jsnap", "nqz", "nqx", "nqy", "oqz", "oqx", "oqy"],
             "without snap=y",
         );
     }
     if !job.given("layers") {
-        tell(
+        warn(
             &["n1", "n2", "n3", "o1", "o2", "o3", "d1", "d2", "d3"],
             "without layers=: the grid is that of the model's files",
         );
     }
     if !job.given("qp") && !job.given("layers") {
-        tell(&["qmech", "qband", "qref"], "without qp= and qs=");
+        warn(&["qmech", "qband", "qref"], "without qp= and qs=");
     }
     Ok(())
 }
@@ -73,9 +73,9 @@ pub fn cells(
     job: &Job,
     padded: &Padded,
     volumes: &Volumes,
-    found: &Result<Findings, BadCell>,
+    findings: &Result<Findings, BadCell>,
 ) -> anyhow::Result<()> {
-    match found {
+    match findings {
         Err(bad) => {
             let Cell { speeds, density } = volumes.cell(bad.cell)?;
             let Some([vp, vs]) = speeds else {

@@ -82,15 +82,15 @@ fn lowest_loss(attenuation: &Attenuation) -> Option<f64> {
 /// Warns if one mechanism per cell is known to be inaccurate.
 fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
     let lowest = lowest_loss(attenuation).map_or(f32::INFINITY, |q| q as f32);
-    let wanted = COARSE[ndim - 2];
-    if attenuation.mechanisms == Mechanisms::Coarse && lowest < wanted {
+    let least = COARSE[ndim - 2];
+    if attenuation.mechanisms == Mechanisms::Coarse && lowest < least {
         let by = if ndim == 2 {
             " (in 2-D by 8 % after six wavelengths at a Q of 25)"
         } else {
             ""
         };
         job.warn(&format!(
-            "qmech=coarse needs a Q of {wanted} or more in {ndim}-D, but the lowest is {lowest}: amplitudes \
+            "qmech=coarse needs a Q of {least} or more in {ndim}-D, but the lowest is {lowest}: amplitudes \
             are wrong there{by}; qmech=3 is exact"
         ));
     }
@@ -131,14 +131,14 @@ pub fn lowest(factors: &[f32]) -> f32 {
 
 /// Like [`lowest`], for a file, which is read a part at a time.
 fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
-    let (mut left, mut found) = (file.len(), Vec::new());
+    let (mut left, mut minima) = (file.len(), Vec::new());
     while left > 0 {
         let mut part = vec![0.0; CHUNK.min(left as usize)];
         file.read_f32(&mut part)?;
         left -= part.len() as u64;
-        found.push(lowest(&part));
+        minima.push(lowest(&part));
     }
-    Ok(lowest(&found))
+    Ok(lowest(&minima))
 }
 
 /// A number for all cells, or a file with one number for each.

@@ -74,7 +74,7 @@ impl Engine {
         // model, the model must be known before memory is allocated.
         if world.any(short)? || run.accuracy.is_some() {
             class = look(job, run, volumes, on)?.class;
-            world.agree(shortage(run, class, on).and_then(|found| match found {
+            world.agree(shortage(run, class, on).and_then(|shortage| match shortage {
                 Some(shortage) => bail!("{shortage}"),
                 None => Ok(()),
             }))?;
@@ -194,8 +194,8 @@ pub fn again(
     }
     // The new engine needs its memory.
     *engine = None;
-    let (made, report) = Engine::new(job, run, volumes, on)?;
-    *engine = Some(made);
+    let (replacement, report) = Engine::new(job, run, volumes, on)?;
+    *engine = Some(replacement);
     Ok(Some(report))
 }
 
@@ -207,14 +207,14 @@ pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> a
         None => read(job, run, volumes, (on, &mut watch))?,
         Some(narrow) => {
             let planes = 0..narrow.n[narrow.ndim() - 1];
-            let mut found = volumes.read(narrow, &planes, &on.machine.cpu, &mut watch);
-            if let Ok(Ok(found)) = &mut found {
+            let mut findings = volumes.read(narrow, &planes, &on.machine.cpu, &mut watch);
+            if let Ok(Ok(findings)) = &mut findings {
                 // Every rank has found the same fluids, and one rank counts those of the whole model.
                 let times = run.padded.model.cells() / run.padded.model.n[0];
-                let of_line = found.extremes.fluids * narrow.model.n[0] / narrow.model.cells();
-                found.extremes.fluids = if on.world.leads() { of_line * times } else { 0 };
+                let of_line = findings.extremes.fluids * narrow.model.n[0] / narrow.model.cells();
+                findings.extremes.fluids = if on.world.leads() { of_line * times } else { 0 };
             }
-            judge(job, run, volumes, (on, found))?
+            judge(job, run, volumes, (on, findings))?
         }
     };
     plan::layers_that_grow(job, run, watch.found(), on.world)?;
@@ -237,8 +237,8 @@ pub fn read(
     (on, to): (Resources<'_>, &mut dyn Destination),
 ) -> anyhow::Result<Report> {
     let machine = on.machine;
-    let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
-    judge(job, run, volumes, (on, found))
+    let findings = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
+    judge(job, run, volumes, (on, findings))
 }
 
 /// Judges the findings of all ranks about the model.
@@ -246,10 +246,10 @@ pub fn judge(
     job: &Job,
     run: &mut Run,
     volumes: &Volumes,
-    (on, found): (Resources<'_>, anyhow::Result<Result<Findings, BadCell>>),
+    (on, findings): (Resources<'_>, anyhow::Result<Result<Findings, BadCell>>),
 ) -> anyhow::Result<Report> {
     let world = on.world;
-    let whole = world.merge(world.agree(found)?);
+    let whole = world.merge(world.agree(findings)?);
     world.agree(whole.and_then(|whole| {
         advice::cells(job, &run.padded, volumes, &whole)?;
         plan::examine(job, run, whole)

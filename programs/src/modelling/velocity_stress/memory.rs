@@ -64,22 +64,25 @@ pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Re
             .last()
             .unwrap_or(1)
     };
-    let most = match on.machine.asked {
-        Some(asked) => {
-            let most = fit(asked);
+    let most = match on.machine.requested_shots {
+        Some(requested) => {
+            let most = fit(requested);
             ensure!(
-                most == asked,
-                "groups= requests {asked} shots at a time on {name}, which need {:.2} GB of memory, but \
+                most == requested,
+                "groups= requests {requested} shots at a time on {name}, which need {:.2} GB of memory, but \
                 {:.2} GB are free: at most {most} of them fit",
-                bytes(asked) as f64 / 1e9,
+                bytes(requested) as f64 / 1e9,
                 free as f64 / 1e9
             );
-            asked
+            requested
         }
         None => fit((FILLED / run.padded.cells()).clamp(1, MOST_SIDE_BY_SIDE)),
     };
     let half = most.div_ceil(2);
-    let even = on.machine.asked.is_none_or(|asked| asked.is_multiple_of(2));
+    let even = on
+        .machine
+        .requested_shots
+        .is_none_or(|requested| requested.is_multiple_of(2));
     Ok(match most > 1 && even && 2 * bytes(half) <= free {
         true => Sharing {
             workers: 2,

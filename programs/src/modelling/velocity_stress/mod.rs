@@ -78,11 +78,11 @@ struct Run {
 
 /// Whether a program has the parameters of the modelling programs, such as snapshots and several quantities.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Films {
+enum ModellingParameters {
     /// It has them.
-    Asked,
+    Present,
     /// It does not have them.
-    Never,
+    Absent,
 }
 
 /// Runs `sfvsfd2d-gpu`.
@@ -129,8 +129,8 @@ impl Run {
     }
 
     /// Reads parameters and small inputs and opens the model, for this rank only.
-    fn open(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
-        advice::idle(job, films)?;
+    fn open(job: &mut Job, ndim: usize, modelling: ModellingParameters) -> anyhow::Result<(Self, Files)> {
+        advice::idle(job, modelling)?;
         let files = files::open(job, ndim)?;
         let grid = files.grid(job, ndim)?;
         if files.coefficients(ndim) == Coefficients::All {
@@ -145,7 +145,7 @@ impl Run {
         if files.shears_stand(model::ON_NODES) {
             job.warn("ccc= has shears=collocated in its header: sflayers and sfupscale make models for this program with scheme=staggered, whose interfaces are more accurate here");
         }
-        let mut run = prepare(job, &grid, films)?;
+        let mut run = prepare(job, &grid, modelling)?;
         run.shot.shears_in_place = files.shears_stand(model::IN_PLACE);
         advice::acquisition(job, &run.padded, &run.shot, &run.spreads);
         Ok((run, files))
@@ -158,7 +158,7 @@ impl Method for Run {
     type Report = Report;
 
     fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
-        Self::open(job, ndim, Films::Asked)
+        Self::open(job, ndim, ModellingParameters::Present)
     }
 
     fn pieces(&self) -> Pieces<'_> {
@@ -319,7 +319,7 @@ impl Survey for Run {
 }
 
 /// Reads the small inputs and the parameters.
-fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
+fn prepare(job: &mut Job, grid: &Grid, modelling: ModellingParameters) -> anyhow::Result<Run> {
     let ndim = grid.ndim;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let (nt, jcheck) = (positive("nt")?, positive("jcheck")?);
@@ -337,13 +337,13 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     };
     framed.check()?;
     let whole = [0, 1, 2].map(|a| padded.low[a]..padded.low[a] + grid.n[a]);
-    let (snapshots, mut window) = match films {
-        Films::Asked => record::window(job, &padded, whole, nt)?,
-        Films::Never => (None, Vec::new()),
+    let (snapshots, mut window) = match modelling {
+        ModellingParameters::Present => record::window(job, &padded, whole, nt)?,
+        ModellingParameters::Absent => (None, Vec::new()),
     };
     outputs::name_axes(&mut window);
     let (accuracy, exact) = Accuracy::read_with_time(job, nt, dt)?;
-    let places = places::read(job, &padded, films)?;
+    let places = places::read(job, &padded, modelling)?;
     let (mut spreads, mut sources) = places.sources(job, (ndim, nt, dt))?;
     let own = (sources.first_step(), sources.band);
     let timing = Timing::of(exact, (nt, dt), (&mut sources.series, own.0, own.1));
@@ -353,7 +353,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     }
     let attenuation = attenuation::read(job, &padded, &timing)?;
     let (clock, channels) = (Clock { timing, jdata }, spreads.of(0)[1].len());
-    let (several, quantity, name, every) = recorded(job, films, clock, (&padded, &mut spreads))?;
+    let (several, quantity, name, every) = recorded(job, modelling, clock, (&padded, &mut spreads))?;
     let shot = Shot {
         dt,
         nt: timing.all_steps(),
@@ -393,9 +393,9 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         timing,
         jdata,
         accuracy,
-        transport: match films {
-            Films::Asked => transport(job)?,
-            Films::Never => Transport::Auto,
+        transport: match modelling {
+            ModellingParameters::Present => transport(job)?,
+            ModellingParameters::Absent => Transport::Auto,
         },
     })
 }
@@ -404,16 +404,16 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
 /// line, and the interval of the records.
 fn recorded(
     job: &mut Job,
-    films: Films,
+    modelling: ModellingParameters,
     clock: Clock,
     (padded, spreads): (&Padded, &mut Spreads),
 ) -> anyhow::Result<(Option<Several>, Quantity, &'static str, usize)> {
     clock.timing.warn_of_aliases(job, clock.jdata);
     let (_, what, name) = of_data(job)?;
     let (ndim, receivers) = (padded.ndim(), spreads.of(0)[1].len());
-    let several = match films {
-        Films::Asked => Several::read(job, (what, name), clock, (ndim, receivers))?,
-        Films::Never => None,
+    let several = match modelling {
+        ModellingParameters::Present => Several::read(job, (what, name), clock, (ndim, receivers))?,
+        ModellingParameters::Absent => None,
     };
     let Some(several) = several else {
         let What::At(quantity) = what else {
@@ -425,7 +425,7 @@ fn recorded(
             return Ok((None, quantity, name, clock.jdata));
         };
         // States of linearised surveys hold no records.
-        if films == Films::Asked {
+        if modelling == ModellingParameters::Present {
             correction.check_states(job, numbers)?;
         }
         return Ok((None, quantity, name, correction.every()));

@@ -6,7 +6,7 @@ use crate::earth::{OriginTime, SOURCES, origin_time};
 use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::exact_time::CLOCK;
 use crate::modelling::quantity::What;
-use crate::modelling::record::{Films, Outputs, Records};
+use crate::modelling::record::{Outputs, Records, SnapshotAxes};
 use crate::modelling::survey::Survey;
 use crate::modelling::survey::finished;
 use crate::modelling::turn::Turn;
@@ -49,18 +49,18 @@ fn divided(
 ) -> anyhow::Result<Divide> {
     let (ndim, receivers) = (run.padded.ndim(), run.receivers.n);
     let mut all = Vec::new();
-    for wanted in &several.wanted {
-        let (made, time) = several.made(wanted.what, ndim, receivers);
+    for output in &several.outputs {
+        let (derivation, time) = several.derivation(output.what, ndim, receivers);
         let time = run.later(time);
-        let mut file = wanted.key.map(|key| job.tagged_output(key)).transpose()?;
+        let mut file = output.key.map(|key| job.tagged_output(key)).transpose()?;
         if let Some(file) = &mut file {
             file.set_axis(1, &run.receivers);
-            file.set_axis(2, &components(wanted.what));
+            file.set_axis(2, &components(output.what));
             file.set_axis(3, &time);
             file.set_rank(3);
-            put_quantity(file, wanted.words);
+            put_quantity(file, output.words);
         }
-        all.push((made, file));
+        all.push((derivation, file));
     }
     Ok(Divide::new(all))
 }
@@ -74,15 +74,15 @@ pub fn data_files(run: &Run) -> Vec<finished::DataFile> {
     };
     match &run.several {
         Some(several) => {
-            let made = several.wanted.iter().map(|wanted| finished::DataFile {
-                words: wanted.words,
-                key: wanted.key,
+            let files = several.outputs.iter().map(|output| finished::DataFile {
+                words: output.words,
+                key: output.key,
                 axes: axes(
-                    wanted.what.components(ndim),
-                    run.later(several.made(wanted.what, ndim, run.receivers.n).1),
+                    output.what.components(ndim),
+                    run.later(several.derivation(output.what, ndim, run.receivers.n).1),
                 ),
             });
-            made.collect()
+            files.collect()
         }
         None => {
             let first = (shot.quantity.first_time() * shot.dt) as f32;
@@ -108,12 +108,12 @@ pub fn name_axes(window: &mut [Axis]) {
 /// Writes the names of stations and the origin time of an earthquake to the headers.
 fn names(job: &Job, run: &Run, outputs: &mut Outputs) -> anyhow::Result<()> {
     if !run.stations.codes.is_empty() {
-        outputs.tell("stations", &run.stations.codes.join(","));
+        outputs.put_text("stations", &run.stations.codes.join(","));
     }
     // Other programs have no such parameters.
     if SOURCES.iter().any(|word| job.given(word)) {
         for (key, value) in origin_time(job)?.iter().flat_map(OriginTime::keys) {
-            outputs.tell_as_written(key, &value);
+            outputs.put_raw(key, &value);
         }
     }
     Ok(())
@@ -146,9 +146,9 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     let is_turned = !run.stations.codes.is_empty();
     let of = |what: What| axes(run, what, is_turned && what.is_vector());
     let (time, components) = of(What::At(shot.quantity));
-    let films = shot.snapshots.as_ref().map(|s| {
+    let snapshots = shot.snapshots.as_ref().map(|s| {
         let (time, components) = axes(run, What::At(shot.quantity.filmed()), false);
-        Films {
+        SnapshotAxes {
             time,
             every: s.every,
             window: run.window.clone(),
@@ -157,18 +157,18 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     });
     let (mut time, mut components, mut jdata) = (time, components, run.jdata);
     if let Some(several) = &run.several {
-        let first = several.wanted[0].what;
-        (time, components, jdata) = (run.later(several.made(first, ndim, 0).1), of(first).1, 1);
+        let first = several.outputs[0].what;
+        (time, components, jdata) = (run.later(several.derivation(first, ndim, 0).1), of(first).1, 1);
     }
     let records = Records {
         time,
         receivers: run.receivers.clone(),
         components,
         jdata,
-        snapshots: films,
+        snapshots,
     };
     let mut outputs = Outputs::open(job, &records, world)?;
-    outputs.tell_quantity(run.quantity);
+    outputs.put_quantity(run.quantity);
     let is_first = match &run.several {
         Some(several) => several.readings.velocity,
         None => What::At(shot.quantity).is_vector(),
@@ -188,7 +188,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     if let Some(correction) = run.correction() {
         outputs.divide(Divide::of_corrected(correction, Survey::records(run)[0]));
     }
-    outputs.tell_clock(&run.timing);
+    outputs.put_clock(&run.timing);
     let (quantity, nodes) = match shot.quantity.filmed() {
         Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
         _ if ndim == 3 => (
@@ -200,9 +200,9 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
             "raw staggered fields: z half a cell below the nodes of the axes, x half a cell beyond them along x",
         ),
     };
-    outputs.tell_quantity_of_snapshots(quantity);
-    outputs.tell_snapshots("nodes", nodes);
-    outputs.tell(
+    outputs.put_quantity_of_snapshots(quantity);
+    outputs.put_text_of_snapshots("nodes", nodes);
+    outputs.put_text(
         "convention",
         match is_turned {
             true => "SI units; components up, north and east; snapshots z down",

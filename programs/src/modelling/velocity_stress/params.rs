@@ -210,10 +210,10 @@ pub(super) use shared;
 /// The density, and the points of sources and receivers.
 pub(super) const DEN: Param = Param::input("den").known_as(&["rho", "ro"]).doc("density, kg/m3");
 pub(super) const SOU: Param = Param::input("sou")
-    .made_by(COORDINATES)
+    .recipe(COORDINATES)
     .doc("source points x[, y], z; n3 shots");
 pub(super) const REC: Param = Param::input("rec")
-    .made_by(COORDINATES)
+    .recipe(COORDINATES)
     .doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same");
 
 /// A parameter of the grid of layers=.

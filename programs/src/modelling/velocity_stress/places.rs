@@ -1,6 +1,6 @@
 //! Positions of the sources and receivers of a run: points, or in 3-D the earthquakes and stations of files.
 
-use super::Films;
+use super::ModellingParameters;
 use crate::earth::{self, Ground, Terrain};
 use crate::modelling::sources::quakes::{self, Placed};
 use crate::modelling::sources::{self, Histories, Sources};
@@ -35,11 +35,11 @@ pub struct Places {
 /// # Errors
 /// Returns an error for a file that cannot be read, a position outside the model, or neither points nor a
 /// file.
-pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> {
-    let mut found = Places::default();
+pub fn read(job: &Job, padded: &Padded, modelling: ModellingParameters) -> anyhow::Result<Places> {
+    let mut places = Places::default();
     let model = &padded.model;
-    if films == Films::Never || model.ndim == 2 {
-        return Ok(found);
+    if modelling == ModellingParameters::Absent || model.ndim == 2 {
+        return Ok(places);
     }
     earth::refuse_pairs(job)?;
     let end = |a: usize| f64::from(model.o[a]) + (model.n[a] - 1) as f64 * f64::from(model.d[a]);
@@ -67,27 +67,27 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
         for (history, action) in placed.histories.iter_mut().zip(&placed.actions) {
             differentiate(history, action);
         }
-        found.quakes = Some(placed);
+        places.quakes = Some(placed);
     }
     if let Some(sites) = Ground::Box.sites(job, &terrain)? {
         if job.given("das") || job.text("data")?.as_deref() == Some("das") {
             bail!("stations= does not describe fibres: give the channels of das by rec= and along=");
         }
-        found.sites = Some(
+        places.sites = Some(
             sites
                 .points
                 .iter()
                 .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
                 .collect(),
         );
-        found.stations = Stations {
+        places.stations = Stations {
             frames: sites.frames,
             codes: sites.codes,
         };
     }
     for (is_there, word, others) in [
-        (found.quakes.is_some(), "sou", "cmt=, force= or quakeml="),
-        (found.sites.is_some(), "rec", "stations="),
+        (places.quakes.is_some(), "sou", "cmt=, force= or quakeml="),
+        (places.sites.is_some(), "rec", "stations="),
     ] {
         if !is_there && !job.given(word) && !Path::new(word).exists() {
             bail!(
@@ -96,7 +96,7 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
             );
         }
     }
-    Ok(found)
+    Ok(places)
 }
 
 /// Converts the samples of a moment, from a separate file, to moment rates.

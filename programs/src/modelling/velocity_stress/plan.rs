@@ -4,7 +4,7 @@ use super::memory::{self, bytes_of_gpu};
 use super::{Run, accuracy, spreads};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, Judged, Report, band_words, end, grid_lines, judge, named, print_memory, print_time, ranks,
+    Criteria, Judged, Report, band_words, end, grid_lines, judge, named, print_memory, print_time, ranks,
     speed_words,
 };
 use crate::modelling::survey::shot::Resources;
@@ -41,24 +41,24 @@ fn coarse(order: usize) -> f64 {
 }
 
 /// Judges the findings about the model, and sets the velocity and frequency of the absorbing layers.
-pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
+pub fn examine(job: &Job, run: &mut Run, findings: Result<Findings, BadCell>) -> anyhow::Result<Report> {
     let (band, ndim) = (run.timing.band, run.padded.ndim());
     // Above the reference frequency of Q, waves are faster than the velocities of the model.
     let losses = run.shot.attenuation.as_ref();
     let quicker = losses.map_or(1.0, |losses| losses.quickening(ndim));
     let files = ["vp", "vs", "ccc", "den"].iter().filter(|key| job.has_input(key));
-    let ratio = found
+    let ratio = findings
         .as_ref()
         .map_or(1.0, |f| f64::from(f.densities[1] / f.densities[0]));
-    if let Ok(found) = &found {
-        accuracy::choose(run, found, |order, family| {
+    if let Ok(findings) = &findings {
+        accuracy::choose(run, findings, |order, family| {
             let contrast = contrast_step(order, family, ratio).unwrap_or(1.0);
             Ok(share(order, family)? * contrast / quicker)
         })?;
     }
     let shot = &mut run.shot;
     let contrast = contrast_step(shot.order, shot.family, ratio).unwrap_or(1.0);
-    let asked = Asked {
+    let criteria = Criteria {
         padded: &run.padded,
         dt: shot.dt as f32,
         share: share(shot.order, shot.family)? * contrast / quicker,
@@ -83,7 +83,7 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
         extremes,
         points,
         refused,
-    } = judge(job, &asked, found)?;
+    } = judge(job, &criteria, findings)?;
     if let Absorber::Cpml(layer) = &mut shot.frame.absorber {
         layer.fastest = extremes.fastest * quicker;
         if layer.frequency == 0.0 {

@@ -2,7 +2,7 @@
 //! `dtout=`.
 
 use crate::modelling::checkpoint::MOST_KEPT;
-use crate::modelling::divide::{How, Made, Pick, When};
+use crate::modelling::divide::{Derivation, How, Pick, When};
 use crate::modelling::exact_time::Timing;
 use crate::modelling::fibre::Fibre;
 use crate::modelling::quantity::{self, What};
@@ -24,7 +24,7 @@ impl What {
 
 /// A quantity that is written.
 #[derive(Clone)]
-pub struct Wanted {
+pub struct OutputQuantity {
     /// The quantity.
     pub what: What,
     /// Its description.
@@ -44,7 +44,7 @@ pub struct Clock {
 #[derive(Clone)]
 pub struct Several {
     /// The quantities, that of the data first.
-    pub wanted: Vec<Wanted>,
+    pub outputs: Vec<OutputQuantity>,
     /// The quantities that are recorded in every step.
     pub readings: Readings,
     /// The fibre, if the strain along it is requested.
@@ -64,7 +64,7 @@ impl Several {
     ) -> anyhow::Result<Option<Self>> {
         let Timing { steps, dt, .. } = clock.timing;
         let dtout = job.double_opt("dtout")?;
-        let mut wanted = vec![Wanted {
+        let mut outputs = vec![OutputQuantity {
             what,
             words,
             key: None,
@@ -75,21 +75,21 @@ impl Several {
                     other != what,
                     "{key}= names a file for the quantity on standard output: leave it out, or give another data="
                 );
-                wanted.push(Wanted {
+                outputs.push(OutputQuantity {
                     what: other,
                     words,
                     key: Some(key),
                 });
             }
         }
-        let fibre = match wanted.iter().any(|w| w.what == What::Das) {
+        let fibre = match outputs.iter().any(|w| w.what == What::Das) {
             true => Some(Fibre::read(job, ndim, receivers)?),
             false => {
                 Fibre::idle(job, "data=das or das=");
                 None
             }
         };
-        if wanted.len() == 1 && dtout.is_none() && fibre.is_none() {
+        if outputs.len() == 1 && dtout.is_none() && fibre.is_none() {
             return Ok(None);
         }
         if let Some(step) = dtout {
@@ -108,8 +108,9 @@ impl Several {
         }
         let gauge = fibre.as_ref().map(|fibre| fibre.gauge > 0.0);
         let has = |quantities: &[Quantity]| {
-            let asked = |w: &Wanted| matches!(w.what, What::At(quantity) if quantities.contains(&quantity));
-            wanted.iter().any(asked)
+            let is_among =
+                |w: &OutputQuantity| matches!(w.what, What::At(quantity) if quantities.contains(&quantity));
+            outputs.iter().any(is_among)
         };
         Ok(Some(Self {
             readings: Readings {
@@ -121,7 +122,7 @@ impl Several {
                 films_pressure: what == What::At(Quantity::Pressure),
             },
             fibre,
-            wanted,
+            outputs,
             clock,
             dtout,
         }))
@@ -129,11 +130,11 @@ impl Several {
 
     /// Refuses states if the sums and records that they keep do not fit into their header.
     pub fn check_states(&self, job: &Job, ndim: usize, receivers: usize) -> anyhow::Result<()> {
-        let made = self
-            .wanted
+        let sizes = self
+            .outputs
             .iter()
-            .map(|w| self.made(w.what, ndim, receivers).0.kept());
-        let kept: usize = made.sum();
+            .map(|w| self.derivation(w.what, ndim, receivers).0.kept());
+        let kept: usize = sizes.sum();
         ensure!(
             !job.given("checkpoint") || kept <= MOST_KEPT,
             "checkpoint= saves sums and records of further quantities, of dtout= and of tdc=y with the \
@@ -148,7 +149,7 @@ impl Several {
     /// The identity of the quantities in states.
     pub fn words(&self) -> String {
         let fibre = self.fibre.as_ref().map(Fibre::words);
-        let words = self.wanted.iter().map(|wanted| wanted.words.to_string());
+        let words = self.outputs.iter().map(|output| output.words.to_string());
         words.chain(fibre).collect::<Vec<_>>().join(", ")
     }
 
@@ -174,7 +175,7 @@ impl Several {
 
     /// The derivation of a quantity at `receivers` receivers, and the axis of its times. The ends of gauges
     /// come after the receivers.
-    pub fn made(&self, what: What, ndim: usize, receivers: usize) -> (Made, Axis) {
+    pub fn derivation(&self, what: What, ndim: usize, receivers: usize) -> (Derivation, Axis) {
         let gauge = self.fibre.as_ref().filter(|fibre| fibre.gauge > 0.0);
         let of = receivers + gauge.map_or(0, Fibre::receivers);
         let (read, how) = match what {
@@ -193,7 +194,7 @@ impl Several {
         let before = self.readings.all().take_while(|&q| q != read);
         let from: usize = before.map(|q| q.components(ndim) * of).sum();
         let (when, axis) = self.when(what);
-        let made = Made {
+        let derivation = Derivation {
             numbers: from..from + read.components(ndim) * of,
             pick,
             how,
@@ -207,6 +208,6 @@ impl Several {
                 },
             ),
         };
-        (made, axis)
+        (derivation, axis)
     }
 }

@@ -14,30 +14,30 @@ const HOSTS: [&str; 5] = ["b", "a", "b", "c", "a"];
 fn places_are_counted_on_each_host() {
     let all = ["a\n0-3", "b\n0-3", "a\n4-7", "a\n4-7"].map(|words| words.as_bytes().to_vec());
     let of = |rank: usize| {
-        let found = places(&all, rank);
-        [found.place, found.ranks, found.sharing]
+        let own = places(&all, rank);
+        [own.place, own.ranks, own.sharing]
     };
     assert_eq!([0, 1, 2, 3].map(of), [[0, 3, 1], [0, 1, 1], [1, 3, 2], [2, 3, 2]]);
     // The threads of one process may use the same cores.
-    let found = answers(&HOSTS, |world| {
-        let found = world.of_host().unwrap();
-        [found.place, found.ranks, found.sharing]
+    let all = answers(&HOSTS, |world| {
+        let own = world.of_host().unwrap();
+        [own.place, own.ranks, own.sharing]
     });
-    assert_eq!(found, [[0, 2, 2], [0, 2, 2], [1, 2, 2], [0, 1, 1], [1, 2, 2]]);
+    assert_eq!(all, [[0, 2, 2], [0, 2, 2], [1, 2, 2], [0, 1, 1], [1, 2, 2]]);
 }
 
 /// A host needs the sum of the needs of its ranks, and its free memory is the least that any of them found.
 #[test]
-fn hosts_are_told_in_the_order_of_their_first_ranks() {
+fn hosts_are_listed_in_the_order_of_their_first_ranks() {
     let (need, free) = ([1.0, 2.0, 4.0, 8.0, 16.0], [9.0, 5.0, 7.0, 3.0, 6.0]);
     let all = answers(&HOSTS, |world| {
         let rank = world.ranks().rank();
         world.by_host(need[rank], free[rank]).unwrap()
     });
-    let wanted = [("b", 2, [5.0, 7.0]), ("a", 2, [18.0, 5.0]), ("c", 1, [8.0, 3.0])];
-    let wanted = wanted.map(|(host, ranks, numbers)| (host.to_string(), ranks, numbers));
+    let expected = [("b", 2, [5.0, 7.0]), ("a", 2, [18.0, 5.0]), ("c", 1, [8.0, 3.0])];
+    let expected = expected.map(|(host, ranks, numbers)| (host.to_string(), ranks, numbers));
     assert!(
-        all.len() == 5 && all.iter().all(|found| found == &wanted),
+        all.len() == 5 && all.iter().all(|hosts| hosts == &expected),
         "{all:?}"
     );
     let alone = World::alone().by_host(2.5, 3.5).unwrap();
@@ -46,18 +46,18 @@ fn hosts_are_told_in_the_order_of_their_first_ranks() {
 
 #[test]
 fn ranks_and_hosts_are_counted_in_words() {
-    let said = answers(&HOSTS, |world| (world.describe().unwrap(), world.name()));
-    let wanted = [0, 1, 2, 3, 4].map(|rank| {
+    let texts = answers(&HOSTS, |world| (world.describe().unwrap(), world.name()));
+    let expected = [0, 1, 2, 3, 4].map(|rank| {
         let host = HOSTS[rank];
         (
             format!("5 ranks on 3 hosts; rank {rank}: "),
             format!("rank {rank} on {host}"),
         )
     });
-    assert_eq!(said, wanted);
-    let said = answers(&["n1"; 2], |world| world.describe().unwrap());
+    assert_eq!(texts, expected);
+    let texts = answers(&["n1"; 2], |world| world.describe().unwrap());
     assert_eq!(
-        said,
+        texts,
         ["2 ranks on 1 host; rank 0: ", "2 ranks on 1 host; rank 1: "]
     );
     assert_eq!(World::alone().describe().unwrap(), "");
@@ -93,9 +93,9 @@ fn complaints_are_those_of_the_first_rank() {
         let mine = (rank == 2 || rank == 3).then(|| format!("too little for {rank}"));
         [world.complaint(mine), world.complaint(None)].map(Result::unwrap)
     });
-    let told = Some("rank 2 on b: too little for 2".to_string());
+    let expected = Some("rank 2 on b: too little for 2".to_string());
     assert!(
-        all.len() == 5 && all.iter().all(|found| *found == [told.clone(), None]),
+        all.len() == 5 && all.iter().all(|texts| *texts == [expected.clone(), None]),
         "{all:?}"
     );
     let mine = World::alone().complaint(Some("mine".into())).unwrap();
@@ -117,41 +117,41 @@ fn agreed(outcome: impl Fn(usize) -> anyhow::Result<()> + Sync) -> Vec<Option<(S
 }
 
 #[test]
-fn the_first_rank_that_fails_tells_it() {
-    let told = |code: u8| Some(("another process has reported the error".to_string(), code));
-    let said = |words: &str, code: u8| Some((words.to_string(), code));
+fn the_first_rank_that_fails_prints_the_error() {
+    let reported = |code: u8| Some(("another process has reported the error".to_string(), code));
+    let message = |words: &str, code: u8| Some((words.to_string(), code));
     assert_eq!(agreed(|_| Ok(())), [None, None, None]);
     // These ranks fail for different reasons.
-    let found = agreed(|rank| match rank {
+    let outcomes = agreed(|rank| match rank {
         0 => Ok(()),
         _ => {
             let error = kernels::Error::setup(kernels::message![format!("fault {rank}: "), Hint::MoreGpus]);
             Err(error.into())
         }
     });
-    let own = said("rank 1 on n: fault 1: more GPUs (ngpu=)", 1);
-    assert_eq!(found, [told(1), own, told(1)]);
+    let own = message("rank 1 on n: fault 1: more GPUs (ngpu=)", 1);
+    assert_eq!(outcomes, [reported(1), own, reported(1)]);
     // All ranks have the same reason, so no rank is named.
-    let found = agreed(|_| Err(anyhow!("dt= is missing")));
-    assert_eq!(found, [said("dt= is missing", 1), told(1), told(1)]);
+    let outcomes = agreed(|_| Err(anyhow!("dt= is missing")));
+    assert_eq!(outcomes, [message("dt= is missing", 1), reported(1), reported(1)]);
     // A rank that only knows of the error of another rank reports nothing; the exit code is that of the rank
     // that reports.
     let signal = Signal::of(15).unwrap();
-    let found = agreed(|rank| match rank {
+    let outcomes = agreed(|rank| match rank {
         2 => Err(rsf_io::Error::Interrupted {
             signal,
             left: "d.rsf holds 2 shots".into(),
         }
         .into()),
-        _ => Err(rsf_io::Error::Told(9).into()),
+        _ => Err(rsf_io::Error::Reported(9).into()),
     });
     let own = format!("rank 2 on m: ended by {signal}: d.rsf holds 2 shots");
-    assert_eq!(found, [told(143), told(143), said(&own, 143)]);
-    let found = agreed(|rank| match rank {
-        1 => Err(rsf_io::Error::Told(9).into()),
+    assert_eq!(outcomes, [reported(143), reported(143), message(&own, 143)]);
+    let outcomes = agreed(|rank| match rank {
+        1 => Err(rsf_io::Error::Reported(9).into()),
         _ => Ok(()),
     });
-    assert_eq!(found, [None, told(9), None]);
+    assert_eq!(outcomes, [None, reported(9), None]);
 }
 
 #[test]
@@ -162,15 +162,15 @@ fn all_ranks_begin_or_none() {
         });
         assert_eq!(all, [true; 3]);
     }
-    let said = answers(&["n"; 3], |world| {
+    let messages = answers(&["n"; 3], |world| {
         let begun = world.begin(world.ranks().rank() == 1, Ok(()));
         begun.unwrap_err().to_string()
     });
     assert!(
-        said[0].starts_with("some ranks have a run but others have none"),
-        "{said:?}"
+        messages[0].starts_with("some ranks have a run but others have none"),
+        "{messages:?}"
     );
-    assert_eq!(said[1..], ["another process has reported the error"; 2]);
+    assert_eq!(messages[1..], ["another process has reported the error"; 2]);
 }
 
 /// Findings of ranks about parts of a model are combined to those about the whole. If there are bad cells,
@@ -192,10 +192,10 @@ fn findings_of_parts_are_those_of_the_whole() {
         densities: [[2000.0, 2100.0], [1500.0, 1600.0], [1800.0, 2700.0]][rank],
     };
     let all = answers(&["n"; 3], |world| {
-        let found = world.merge(Ok(of(world.ranks().rank()))).unwrap();
-        found.map(|found| found.to_words()).ok()
+        let findings = world.merge(Ok(of(world.ranks().rank()))).unwrap();
+        findings.map(|findings| findings.to_words()).ok()
     });
-    let wanted = Findings {
+    let expected = Findings {
         extremes: Extremes {
             dt_max: 1e-3,
             dt_cell: 10,
@@ -209,7 +209,7 @@ fn findings_of_parts_are_those_of_the_whole() {
         density_jump: 1.5,
         densities: [1500.0, 2700.0],
     };
-    assert_eq!(all, [Some(wanted.to_words()); 3]);
+    assert_eq!(all, [Some(expected.to_words()); 3]);
     let bad = |cell: usize| BadCell {
         cell,
         fault: Fault::Density(-1.0),
@@ -223,7 +223,7 @@ fn findings_of_parts_are_those_of_the_whole() {
         };
         world
             .merge(mine)
-            .map(|found| found.err().map(|bad| bad.cell))
+            .map(|findings| findings.err().map(|bad| bad.cell))
             .ok()
     });
     assert_eq!(all, [None, None, Some(Some(40))]);

@@ -141,12 +141,12 @@ fn chain<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
         match part.as_rule() {
             Rule::sign => negative ^= part.as_str() == "-",
             Rule::add | Rule::times | Rule::raise => {
-                let found = Operator::named(part.as_str());
+                let next = Operator::named(part.as_str());
                 ensure!(
-                    T::KNOWS_ANGLES || found != Operator::Angle,
+                    T::KNOWS_ANGLES || next != Operator::Angle,
                     "the operator & (angle of a point) needs float data"
                 );
-                operator = Some(found);
+                operator = Some(next);
             }
             _ => {
                 let operand = node(part, names)?;
@@ -176,7 +176,7 @@ fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
         pest::error::InputLocation::Pos(at) => at,
         pest::error::InputLocation::Span((at, _)) => at,
     };
-    let wanted = error.renamed_rules(|rule| {
+    let renamed = error.renamed_rules(|rule| {
         match rule {
             Rule::number => "a number",
             Rule::name => "a name",
@@ -205,7 +205,7 @@ fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
     };
     format!(
         "output=`{text}` cannot be read: {place} {}{hint}",
-        wanted.variant.message()
+        renamed.variant.message()
     )
 }
 
@@ -245,25 +245,25 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_with_its_place() {
-        let says = |text: &str| {
+    fn messages_name_the_place_that_cannot_be_read() {
+        let message = |text: &str| {
             Formula::<f32>::read(text, &["x".to_string()])
                 .err()
                 .unwrap()
                 .to_string()
         };
-        assert!(says("2*+/x").contains("before `/x`"), "{}", says("2*+/x"));
-        assert!(says("2*(x").contains("at its end"), "{}", says("2*(x"));
-        assert!(says("2*(x").ends_with("; a parenthesis is not closed"));
-        assert!(says("x**2").ends_with("; a power is written with ^, as in x1^2"));
-        assert!(says("x*(x>0)").contains("0.5+0.5*sign(f)"));
-        assert!(says("(x)+").ends_with(" or + or -"), "{}", says("(x)+"));
-        assert!(says("x $ 2").contains("before `$ 2`"), "{}", says("x $ 2"));
-        assert!(says("z+1").contains("`z`, which is not defined; there are x"));
-        assert!(says("sin+1").contains("sin(...)"));
-        assert!(says("conj(x)").contains("not a function of float data"));
-        assert!(says(&format!("{}x{}", "(".repeat(1000), ")".repeat(1000))).contains("more than 100"));
-        assert!(says("").contains("cannot be read"));
+        assert!(message("2*+/x").contains("before `/x`"), "{}", message("2*+/x"));
+        assert!(message("2*(x").contains("at its end"), "{}", message("2*(x"));
+        assert!(message("2*(x").ends_with("; a parenthesis is not closed"));
+        assert!(message("x**2").ends_with("; a power is written with ^, as in x1^2"));
+        assert!(message("x*(x>0)").contains("0.5+0.5*sign(f)"));
+        assert!(message("(x)+").ends_with(" or + or -"), "{}", message("(x)+"));
+        assert!(message("x $ 2").contains("before `$ 2`"), "{}", message("x $ 2"));
+        assert!(message("z+1").contains("`z`, which is not defined; there are x"));
+        assert!(message("sin+1").contains("sin(...)"));
+        assert!(message("conj(x)").contains("not a function of float data"));
+        assert!(message(&format!("{}x{}", "(".repeat(1000), ")".repeat(1000))).contains("more than 100"));
+        assert!(message("").contains("cannot be read"));
         Formula::<f32>::read(&vec!["x"; 100_000].join("+"), &["x".to_string()]).unwrap();
     }
 }

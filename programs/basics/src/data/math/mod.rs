@@ -74,12 +74,12 @@ struct Source {
 
 pub fn run(job: &mut Job) -> Result<()> {
     let sources = sources(job)?;
-    let wanted = job.given("type").then(|| job.choice("type")).transpose()?;
+    let requested = job.given("type").then(|| job.choice("type")).transpose()?;
     let (axes, kind) = match sources.first() {
         Some(first) => (agreed_axes(job, &sources)?, first.input.format().kind),
         None => (
             given_axes(job)?,
-            if wanted == Some("complex") {
+            if requested == Some("complex") {
                 Kind::Complex
             } else {
                 Kind::Float
@@ -93,9 +93,9 @@ pub fn run(job: &mut Job) -> Result<()> {
         kind.word()
     );
     ensure!(
-        wanted.is_none_or(|wanted| wanted == kind.word()),
+        requested.is_none_or(|requested| requested == kind.word()),
         "type={} does not agree with {}, which holds {} data",
-        wanted.unwrap_or_default(),
+        requested.unwrap_or_default(),
         sources[0].input.name(),
         kind.word()
     );
@@ -111,7 +111,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         Kind::Complex => compute::<Complex32>(&text, sources, &axes, &mut output)?,
         _ => compute::<f32>(&text, sources, &axes, &mut output)?,
     }
-    .tell(job, &axes);
+    .warn(job, &axes);
     Ok(output.finish()?)
 }
 
@@ -274,7 +274,7 @@ impl Strange {
     }
 
     /// Warns of all such results at once.
-    fn tell(&self, job: &Job, axes: &[Axis]) {
+    fn warn(&self, job: &Job, axes: &[Axis]) {
         let count = self.infinite + self.no_number;
         if count == 0 {
             return;

@@ -93,14 +93,14 @@ impl Common {
             .context("delrt")?;
         let scalar = fields.iter().position(|field| field.at == TSCALAR);
         let factor = factor(scalar.map_or(0, |scalar| keys[scalar]));
-        let wanted = f64::from(self.delay) / factor;
-        self.shift = wanted.round() as i32 - keys[place];
-        if (wanted - wanted.round()).abs() * factor > 0.01 {
+        let exact = f64::from(self.delay) / factor;
+        self.shift = exact.round() as i32 - keys[place];
+        if (exact - exact.round()).abs() * factor > 0.01 {
             job.warn(&format!(
                 "o1 is {} ms, but tscalar of the first trace header means that delays are in units of \
                 {factor} ms: it becomes {} ms",
                 self.delay,
-                wanted.round() * factor
+                exact.round() * factor
             ));
         }
         if self.shift != 0 && keys[place] != 0 {
@@ -122,9 +122,9 @@ impl Common {
         }
         let mut corrected = 0;
         for (at, value) in [(NS, self.short()), (DT, self.interval)] {
-            let told = self.order.count(header, at) as i32;
+            let stated = self.order.count(header, at) as i32;
             self.order.put_int(header, at, 2, value);
-            corrected |= u64::from(told != 0 && told != value);
+            corrected |= u64::from(stated != 0 && stated != value);
         }
         corrected
     }
@@ -165,20 +165,20 @@ fn interval(job: &Job, (d1, exact): (f64, f64), su: bool) -> Result<(f64, i32)> 
     if fits && apart <= 1e-5 {
         return Ok((whole, whole as i32));
     }
-    let told = format!("d1={d1} is {exact} microseconds");
+    let message = format!("d1={d1} is {exact} microseconds");
     if su {
         ensure!(
             fits && apart < 0.01,
-            "{told}, but headers of SU hold whole microseconds from 1 to 65535 (sfsegywrite writes others into a file of revision 2.1, sfput d1= sets another, unit1=ms means that d1 is in milliseconds)"
+            "{message}, but headers of SU hold whole microseconds from 1 to 65535 (sfsegywrite writes others into a file of revision 2.1, sfput d1= sets another, unit1=ms means that d1 is in milliseconds)"
         );
         job.warn(&format!(
-            "{told} and becomes {whole}, because headers of SU hold whole microseconds"
+            "{message} and becomes {whole}, because headers of SU hold whole microseconds"
         ));
         return Ok((whole, whole as i32));
     }
     let short = if fits && apart < 0.01 { whole } else { 0.0 };
     job.warn(&format!(
-        "{told}, but the usual fields hold whole microseconds from 1 to 65535: the file is of revision 2.1, which has a longer field, and older programs read {short} (sfput d1= sets another, unit1=ms means that d1 is in milliseconds)"
+        "{message}, but the usual fields hold whole microseconds from 1 to 65535: the file is of revision 2.1, which has a longer field, and older programs read {short} (sfput d1= sets another, unit1=ms means that d1 is in milliseconds)"
     ));
     Ok((exact, short as i32))
 }

@@ -34,7 +34,7 @@ pub struct Geometry {
 }
 
 /// The value of `origin=`.
-fn asked_origin(job: &Job) -> Result<Option<[f64; 2]>> {
+fn given_origin(job: &Job) -> Result<Option<[f64; 2]>> {
     job.text(ORIGIN)?.map(|text| parsed(&text)).transpose()
 }
 
@@ -74,9 +74,9 @@ pub fn geometry(
             "only one of sou= (points of sources) and rec= (points of receivers) is given: give both or neither"
         ),
     }
-    let mut found = Geometry::of_headers(job, layout, traces, mask)?;
-    let nowhere = found.is_nowhere();
-    found.count_from_origin(job)?;
+    let mut geometry = Geometry::of_headers(job, layout, traces, mask)?;
+    let nowhere = geometry.is_nowhere();
+    geometry.count_from_origin(job)?;
     if nowhere {
         job.warn(
             "all coordinates of sources and receivers are 0 in the trace headers, so all points of sou= and \
@@ -84,9 +84,9 @@ pub fn geometry(
         );
     }
     if !job.is_dry_run() {
-        found.write_lists(job)?;
+        geometry.write_lists(job)?;
     }
-    Ok(Some(found))
+    Ok(Some(geometry))
 }
 
 impl Geometry {
@@ -105,12 +105,12 @@ impl Geometry {
         );
         let (each, shots, mut sources, from) = list(job, "sou")?;
         let (spread, spreads, mut receivers, other) = list(job, "rec")?;
-        let asked = asked_origin(job)?;
+        let given = given_origin(job)?;
         ensure!(
-            asked.is_some() || from == other,
+            given.is_some() || from == other,
             "the headers of sou= and rec= have different origins ({} and {}): give the origin of both by origin=",
-            told(from),
-            told(other)
+            origin_words(from),
+            origin_words(other)
         );
         ensure!(
             each == 1 || shots == 1,
@@ -131,16 +131,16 @@ impl Geometry {
         if let Some(odd) = other_order(axes, spread, shots) {
             bail!(odd);
         }
-        if let Some(own) = asked.and(from).filter(|_| asked != from) {
+        if let Some(own) = given.and(from).filter(|_| given != from) {
             job.warn(&format!(
                 "origin={} replaces origin={}, which the header of sou= has: the coordinates that are \
                 written differ from those that sfsegyread read by the difference of the origins; leave out \
                 origin= to write the original ones",
-                told(asked),
-                told(Some(own))
+                origin_words(given),
+                origin_words(Some(own))
             ));
         }
-        let origin = asked.or(from);
+        let origin = given.or(from);
         let added = |a: usize| origin.filter(|_| a < 2).map_or(0.0, |o| o[a]);
         let places = sources.iter().chain(&receivers);
         let all: Vec<(f64, f64)> = places
@@ -155,7 +155,7 @@ impl Geometry {
                 "coordinates are rounded by up to {off:.3}, because four bytes of a header hold no more digits of the largest one: give sou= and rec= relative to a nearby origin, and origin= with fewer decimals"
             ));
         }
-        let found = Self {
+        let geometry = Self {
             sources,
             receivers,
             spread,
@@ -163,12 +163,12 @@ impl Geometry {
             origin,
             unit: 1.0,
         };
-        found.tell_offsets(job, shots);
-        Ok(Some(found))
+        geometry.warn_of_offsets(job, shots);
+        Ok(Some(geometry))
     }
 
     /// Warns if rounding to integers changes offsets much, as for offsets in kilometres.
-    fn tell_offsets(&self, job: &Job, shots: usize) {
+    fn warn_of_offsets(&self, job: &Job, shots: usize) {
         let traces = 0..self.spread * shots;
         let offsets = || traces.clone().map(|trace| self.offset(trace));
         let largest = offsets().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -315,7 +315,7 @@ impl Geometry {
 
     /// Subtracts `origin=` from all points.
     pub fn count_from_origin(&mut self, job: &Job) -> Result<()> {
-        self.origin = asked_origin(job)?.map(|origin| origin.map(|x| x * self.unit));
+        self.origin = given_origin(job)?.map(|origin| origin.map(|x| x * self.unit));
         let Some(origin) = self.origin else { return Ok(()) };
         for place in self.sources.iter_mut().chain(&mut self.receivers) {
             (0..2).for_each(|a| place[a] -= origin[a]);
@@ -444,19 +444,19 @@ fn other_order(axes: &[Axis], spread: usize, shots: usize) -> Option<String> {
         Some(label) if !label.is_empty() => format!("axis {i} ({label}) has {}", axis.n),
         _ => format!("axis {i} has {}", axis.n),
     };
-    let found: Vec<String> = long.iter().map(shown).collect();
+    let lengths: Vec<String> = long.iter().map(shown).collect();
     let way = match long[..] {
         [(i, _), (j, _)] => format!("sftransp plane={i}{j} exchanges these axes"),
         _ => "reorder them with sftransp".into(),
     };
     Some(format!(
         "the traces are in the wrong order: {}, but headers of {spread} receivers (rec=) and {shots} shots (sou=) need receivers fastest, then shots; {way}",
-        found.join(", ")
+        lengths.join(", ")
     ))
 }
 
 /// An origin as text.
-fn told(origin: Option<[f64; 2]>) -> String {
+fn origin_words(origin: Option<[f64; 2]>) -> String {
     origin.map_or("none".into(), |[x, y]| format!("{x},{y}"))
 }
 

@@ -99,10 +99,10 @@ impl Layout {
     /// The sampling interval of a trace header in microseconds, if it differs from the one that is used.
     /// Intervals of 0 do not count, and those above 32767, which look negative, have a separate warning.
     pub fn other_interval(&self, header: &[u8]) -> Option<usize> {
-        let told = self.order.count(&self.standard(header), DT);
+        let stated = self.order.count(&self.standard(header), DT);
         let taken = self.step * 1e6;
-        ((1..1 << 15).contains(&told) && taken < 32768.0 && (told as f64 - taken).abs() >= 1.0)
-            .then_some(told)
+        ((1..1 << 15).contains(&stated) && taken < 32768.0 && (stated as f64 - taken).abs() >= 1.0)
+            .then_some(stated)
     }
 
     /// Length of a trace in bytes, with its headers.
@@ -129,13 +129,13 @@ pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
     tape.fill(&mut text, &|| "the 3200 bytes of the textual header".into())?;
     tape.fill(&mut binary, &|| "the 400 bytes of the binary header".into())?;
     let order = order(job, &binary)?;
-    let told = i64::from(order.int(&binary, FORMAT, 2));
-    let coding = Coding::of(job.int_opt("format")?.unwrap_or(told))
+    let stated = i64::from(order.int(&binary, FORMAT, 2));
+    let coding = Coding::of(job.int_opt("format")?.unwrap_or(stated))
         .with_context(|| format!("{} has no known sample format", tape.name))?;
-    if Coding::of(told).is_ok_and(|told| told != coding) {
+    if Coding::of(stated).is_ok_and(|stated| stated != coding) {
         job.warn(&format!(
-            "the binary header has format {told} ({}), but samples are read as {} because of format=",
-            Coding::of(told)?.words(),
+            "the binary header has format {stated} ({}), but samples are read as {} because of format=",
+            Coding::of(stated)?.words(),
             coding.words()
         ));
     }
@@ -233,9 +233,9 @@ fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) 
     let first = &layout.standard(first).into_owned();
     let (samples, step) = (layout.order.count(first, NS), layout.order.count(first, DT));
     if !layout.step_is_long {
-        let told = (layout.step * 1e6).round() as usize;
-        let taken = interval(job, told, step);
-        if taken != told {
+        let stated = (layout.step * 1e6).round() as usize;
+        let taken = interval(job, stated, step);
+        if taken != stated {
             layout.step_of = "the first trace";
         }
         layout.step = taken as f64 / 1e6;
@@ -246,16 +246,16 @@ fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) 
             .map(|length| length.saturating_sub(layout.before + layout.behind));
         traces.is_some_and(|bytes| bytes > 0 && bytes.is_multiple_of(layout.size() as u64))
     };
-    let told = layout.samples;
-    if samples == 0 || samples == told || told > 0 && fills(layout) {
+    let stated = layout.samples;
+    if samples == 0 || samples == stated || stated > 0 && fills(layout) {
         return;
     }
     layout.samples = samples;
-    if told > 0 && !fills(layout) {
-        layout.samples = told;
-    } else if told > 0 && !job.given("ns") {
+    if stated > 0 && !fills(layout) {
+        layout.samples = stated;
+    } else if stated > 0 && !job.given("ns") {
         job.warn(&format!(
-            "the binary header has {told} samples per trace, but the first trace header {samples}: {samples} are used, because the file \
+            "the binary header has {stated} samples per trace, but the first trace header {samples}: {samples} are used, because the file \
             holds a whole number of such traces"
         ));
     }
@@ -300,14 +300,14 @@ pub fn order_of(binary: &[u8]) -> Option<Order> {
 /// headers.
 fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<Vec<String>> {
     let order = layout.order;
-    let (major, told) = (major(order, binary), order.int(binary, EXTENDED, 2));
+    let (major, stated) = (major(order, binary), order.int(binary, EXTENDED, 2));
     let size = layout.size_of(ns.map_or(layout.samples, |ns| ns as usize)) as u64;
     let fills = |number: u64| {
         let before = layout.before + number * TEXT_HEADER as u64;
         tape.length
             .is_some_and(|length| length > before && (length - before).is_multiple_of(size))
     };
-    let alone = told > 0 && fills(told as u64) && !fills(0);
+    let alone = stated > 0 && fills(stated as u64) && !fills(0);
     let first_trace = match major {
         2 => order.long(binary, FIRST_TRACE),
         _ => 0,
@@ -324,26 +324,26 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
     }
     let stanza = starts_stanza(&tape.ahead(2)?);
     let announced = matches!(major, 1 | 2);
-    let wanted = if told > 0 && (announced || stanza || alone) {
-        told as usize
-    } else if stanza || told < 0 && announced {
+    let count = if stated > 0 && (announced || stanza || alone) {
+        stated as usize
+    } else if stanza || stated < 0 && announced {
         // The number is unknown: read up to the stanza that marks the end.
         usize::MAX
     } else {
         0
     };
     let mut texts: Vec<String> = Vec::new();
-    while texts.len() < wanted {
-        let what = || match wanted {
+    while texts.len() < count {
+        let what = || match count {
             usize::MAX => {
                 "textual headers up to `((SEG: EndText))`, which the binary header announces".into()
             }
-            _ => format!("extended textual header {} of {wanted}", texts.len() + 1),
+            _ => format!("extended textual header {} of {count}", texts.len() + 1),
         };
         let text = block_of_text(tape, &what)?;
         let last = text::name_of_stanza(&text).is_some_and(|name| name == "seg:endtext");
         texts.push(text);
-        if wanted == usize::MAX && last {
+        if count == usize::MAX && last {
             break;
         }
     }

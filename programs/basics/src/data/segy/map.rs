@@ -181,7 +181,7 @@ layout=n reads the keys at the bytes of the standard, and name=byte reads a key 
     }
 
     /// Warns if values were changed; `changed` is their number.
-    pub fn tell(&self, job: &Job, changed: u64) {
+    pub fn warn(&self, job: &Job, changed: u64) {
         if changed > 0 {
             let wide = |entry: &&Entry| matches!(entry.kind, Kind::Real(_)) || entry.kind.size() > entry.size;
             let names: Vec<&str> = self

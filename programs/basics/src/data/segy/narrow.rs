@@ -44,7 +44,7 @@ impl Narrow {
 
     /// Warns of such keys, and of the number of samples and the interval of all traces (0 where two bytes cannot hold
     /// them).
-    pub fn tell(self, job: &Job, of_all: [(&str, i32); 2]) {
+    pub fn warn(self, job: &Job, of_all: [(&str, i32); 2]) {
         for (name, value) in of_all.into_iter().filter(|(_, value)| *value > 32_767) {
             job.warn(&format!(
                 "{name}={value} of all traces is above 32767, the most that two bytes with a sign hold: some programs read it as {}, and so does the header table of sfsegyread",

@@ -197,11 +197,11 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     outputs.copy(&mut tape, &layout, &fields, (size, mask.as_deref()))?;
     outputs
         .others
-        .tell(job, &layout, outputs.aligned.is_some() || !data);
+        .warn(job, &layout, outputs.aligned.is_some() || !data);
     if let Some(map) = &layout.map {
-        map.tell(job, outputs.others.changed);
+        map.warn(job, outputs.others.changed);
     }
-    outputs.shifted.tell(job, &fields);
+    outputs.shifted.warn(job, &fields);
     outputs.finish()
 }
 
@@ -240,7 +240,7 @@ fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Re
     }
     for (key, _) in job.keys() {
         if !fields.iter().any(|field| field.name == *key) {
-            job.tell_word(&format!(
+            job.warn_of_word(&format!(
                 "{key}= is neither a parameter nor a key of trace headers"
             ))?;
         }
@@ -250,14 +250,14 @@ fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Re
 
 /// The number of traces: `n2=`, or else all traces of the file.
 fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
-    let wanted = job.int_opt("n2")?.unwrap_or(0) as u64;
+    let given = job.int_opt("n2")?.unwrap_or(0) as u64;
     let Some(length) = tape.length else {
         ensure!(
-            wanted > 0,
+            given > 0,
             "{} is a pipe, whose length is unknown: give the number of traces by n2=",
             tape.name
         );
-        return Ok(wanted);
+        return Ok(given);
     };
     let (there, rest) = {
         let bytes = length.saturating_sub(layout.before + layout.behind);
@@ -278,19 +278,19 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     };
     ensure!(there > 0, "{} has no whole trace: {}", tape.name, sizes());
     ensure!(
-        wanted <= there,
-        "n2={wanted}: {} has only {there} traces: {}",
+        given <= there,
+        "n2={given}: {} has only {there} traces: {}",
         tape.name,
         sizes()
     );
-    if wanted == 0 && rest > 0 {
+    if given == 0 && rest > 0 {
         job.warn(&format!(
             "{} has {rest} bytes after its last whole trace: {}",
             tape.name,
             sizes()
         ));
     }
-    Ok(if wanted > 0 { wanted } else { there })
+    Ok(if given > 0 { given } else { there })
 }
 
 /// Whether each trace is read, if `mask=` is given.
@@ -348,9 +348,9 @@ struct Odd {
 }
 
 impl Odd {
-    fn add(&mut self, trace: u64, told: f64) {
+    fn add(&mut self, trace: u64, value: f64) {
         if self.count == 0 {
-            self.first = (trace + 1, told);
+            self.first = (trace + 1, value);
         }
         self.count += 1;
     }
@@ -359,21 +359,21 @@ impl Odd {
 impl Others {
     fn look(&mut self, layout: &Layout, header: &[u8], trace: u64) {
         let header = &header[..TRACE_HEADER];
-        let told = layout.order.count(&layout.standard(header), NS);
-        if told != 0 && told != layout.samples {
-            self.lengths.add(trace, told as f64);
+        let stated = layout.order.count(&layout.standard(header), NS);
+        if stated != 0 && stated != layout.samples {
+            self.lengths.add(trace, stated as f64);
         }
-        if let Some(told) = layout.other_interval(header) {
-            self.intervals.add(trace, told as f64);
+        if let Some(stated) = layout.other_interval(header) {
+            self.intervals.add(trace, stated as f64);
         }
-        let told = delay(layout, header);
-        if told != self.delay {
-            self.delays.add(trace, told);
+        let stated = delay(layout, header);
+        if stated != self.delay {
+            self.delays.add(trace, stated);
         }
     }
 
     /// Warns of inconsistencies; `in_place` says whether delays need no warning.
-    fn tell(&self, job: &Job, layout: &Layout, in_place: bool) {
+    fn warn(&self, job: &Job, layout: &Layout, in_place: bool) {
         let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
@@ -418,15 +418,15 @@ impl Outputs {
         let mut block = vec![0u8; together * read];
         let mut held = 0;
         for trace in 0..traces {
-            let wanted = mask.is_none_or(|mask| mask[trace as usize]);
-            if wanted {
+            let is_read = mask.is_none_or(|mask| mask[trace as usize]);
+            if is_read {
                 let what = || format!("trace {} of {traces}", trace + 1);
                 let bytes = &mut block[held * read..][..read];
                 tape.fill(bytes, &what)?;
                 self.others.look(layout, bytes, trace);
                 held += 1;
             }
-            tape.pass((if wanted { size - read } else { size }) as u64)?;
+            tape.pass((if is_read { size - read } else { size }) as u64)?;
             if held == together || trace + 1 == traces {
                 self.write(layout, fields, &block[..held * read], read)?;
                 held = 0;

@@ -22,7 +22,7 @@ impl Shifted {
 
     /// Warns of keys that the user places at a byte at which no key of the standard begins, if the last byte of all
     /// their values is 0, because it then seems to be the first byte of the next number.
-    pub fn tell(&self, job: &Job, fields: &[Field]) {
+    pub fn warn(&self, job: &Job, fields: &[Field]) {
         let standard = trace_fields();
         for (Field { name, at, given, .. }, bits) in fields.iter().zip(&self.0) {
             let begins = standard.iter().any(|field| field.at == *at);

@@ -31,7 +31,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
             tape.name
         );
     }
-    let told = !job.flag("endian")? || job.flag("suxdr")?;
+    let is_given = !job.flag("endian")? || job.flag("suxdr")?;
     let order = if !job.flag("endian")? {
         Order::Little
     } else if job.flag("suxdr")? {
@@ -60,7 +60,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         map: None,
         lengths: 0,
     };
-    if !told && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
+    if !is_given && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
         layout.samples_order = order.turned();
         job.warn(&format!(
             "headers are {} and samples {}, as Madagascar's sfsuwrite writes them, and are read accordingly (suxdr=y or \
@@ -145,6 +145,6 @@ fn mixed(samples: &[u8], order: Order) -> bool {
         let usual = |x: f32| x == 0.0 || (1e-15..1e15).contains(&x.abs());
         values.filter(|x| usual(*x)).count()
     };
-    let (as_told, turned) = (usual(order), usual(order.turned()));
-    turned > as_told && 10 * as_told < 9 * (samples.len() / 4)
+    let (in_order, turned) = (usual(order), usual(order.turned()));
+    turned > in_order && 10 * in_order < 9 * (samples.len() / 4)
 }

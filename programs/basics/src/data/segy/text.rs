@@ -66,17 +66,17 @@ pub fn name_of_stanza(text: &str) -> Option<String> {
     Some(name.to_lowercase().replace([' ', '\n'], ""))
 }
 
-/// The content of the first stanza with the name `wanted`, from all textual headers over which it extends. The name may
+/// The content of the first stanza with the name `title`, from all textual headers over which it extends. The name may
 /// be followed by the type of the content and its length in bytes.
-pub fn stanza(texts: &[String], wanted: &str) -> Option<String> {
+pub fn stanza(texts: &[String], title: &str) -> Option<String> {
     let names: Vec<Option<String>> = texts.iter().map(|text| name_of_stanza(text)).collect();
-    let is_wanted = |name: &str| {
-        name.strip_prefix(wanted)
+    let is_own = |name: &str| {
+        name.strip_prefix(title)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     };
     let first = names
         .iter()
-        .position(|name| name.as_deref().is_some_and(is_wanted))?;
+        .position(|name| name.as_deref().is_some_and(is_own))?;
     let own = (first + 1..texts.len())
         .find(|i| names[*i].is_some())
         .unwrap_or(texts.len());
@@ -125,7 +125,7 @@ fn cards(lines: &[&str]) -> Vec<u8> {
 }
 
 /// A new textual header with `facts` in its first lines.
-pub fn made_here(facts: &[String]) -> Vec<u8> {
+pub fn new_header(facts: &[String]) -> Vec<u8> {
     let line = |i: usize| {
         let text = facts.get(i).map_or("", String::as_str);
         format!("C{:<2} {text}", i + 1)
@@ -171,6 +171,6 @@ mod tests {
         assert!(header.starts_with(b"C 1 ONE ") && header[80..].starts_with(b"C 2 TWO  "));
         assert!(to_ebcdic(&[b'a'; 81], "x").is_err());
         assert!(to_ebcdic("\n".repeat(41).as_bytes(), "x").is_err());
-        assert!(to_ascii(&made_here(&["HELLO".into()])).starts_with(b"C1  HELLO"));
+        assert!(to_ascii(&new_header(&["HELLO".into()])).starts_with(b"C1  HELLO"));
     }
 }

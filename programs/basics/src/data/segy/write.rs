@@ -68,9 +68,9 @@ static PARAMS: [Param; 14] = [
     Param::input("tfile")
         .default_text("made")
         .doc("headers of the traces, as RSF"),
-    Param::input("sou").made_by("sfpoints x= z= makes one from coordinates (with y= in three \
+    Param::input("sou").recipe("sfpoints x= z= makes one from coordinates (with y= in three \
     dimensions)").doc("points of the sources, one for each shot, instead of tfile="),
-    Param::input("rec").made_by("sfpoints x= z= makes one from coordinates (with y= in three \
+    Param::input("rec").recipe("sfpoints x= z= makes one from coordinates (with y= in three \
     dimensions)").doc("points of the receivers, of one shot or of all"),
     Param::string("origin")
         .default_text("of the headers of sou= and rec=")
@@ -134,8 +134,8 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
         return Ok(());
     }
     let (mut tape, name) = open(job)?;
-    let told = |done: io::Result<()>| done.with_context(|| format!("cannot write {name}"));
-    told(tape.write_all(&begin))?;
+    let checked = |done: io::Result<()>| done.with_context(|| format!("cannot write {name}"));
+    checked(tape.write_all(&begin))?;
     let size = TRACE_HEADER + common.samples * coding.size();
     let together = (BLOCK / size).max(1) as u64;
     let (mut trace, mut corrected) = (0, 0);
@@ -169,17 +169,17 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
                 samples,
             );
         }
-        told(tape.write_all(&block))?;
+        checked(tape.write_all(&block))?;
         trace += now as u64;
     }
-    told(tape.flush())?;
+    checked(tape.flush())?;
     if corrected > 0 {
         job.warn(&format!(
             "{corrected} trace headers had an ns or dt other than those of the data ({} samples, {} microseconds): they were corrected",
             common.samples, common.exact
         ));
     }
-    narrow.tell(job, [("ns", common.short()), ("dt", common.interval)]);
+    narrow.warn(job, [("ns", common.short()), ("dt", common.interval)]);
     losses.words(coding).iter().for_each(|words| job.warn(words));
     Ok(())
 }
@@ -266,13 +266,13 @@ fn textual(job: &mut Job, traces: u64, common: &Common) -> Result<Vec<u8>> {
     if job.given("sou") {
         lines.push("COORDINATES ARE THOSE OF A MODEL IN METRES, DEPTHS POSITIVE DOWNWARDS".into());
     }
-    Ok(text::made_here(&lines))
+    Ok(text::new_header(&lines))
 }
 
 fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     let order = common.order;
     let given = part(job, "bfile", "binary", BINARY_HEADER)?;
-    let made = given.is_none();
+    let is_default = given.is_none();
     let mut header = match given {
         Some((name, bytes)) => {
             ensure!(
@@ -287,9 +287,9 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     };
     for field in binary_fields() {
         let usual = match field.name.as_str() {
-            "jobid" | "lino" | "reno" | "format" if made => Some(1),
+            "jobid" | "lino" | "reno" | "format" if is_default => Some(1),
             // The coordinates of the modelling programs are in metres.
-            "mfeet" if made && job.given("sou") => Some(1),
+            "mfeet" if is_default && job.given("sou") => Some(1),
             _ => None,
         };
         let word = if field.name == "format" {
@@ -319,8 +319,8 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
         order.put_int(&mut header, HDT, 2, common.interval);
     }
     revision::count_no_texts(job, &mut header, order);
-    let told = i64::from(order.int(&header, FORMAT, 2));
-    let new = common.is_new() || Coding::of(told).is_ok_and(Coding::is_new);
+    let stated = i64::from(order.int(&header, FORMAT, 2));
+    let new = common.is_new() || Coding::of(stated).is_ok_and(Coding::is_new);
     if new || major(order, &header) == 2 {
         second_revision(&mut header, order, common.samples, common.exact);
     }
@@ -337,7 +337,7 @@ fn refuse_strange_words(job: &Job, fields: &[Field]) -> Result<()> {
     };
     for (key, _) in job.keys() {
         if !known(key) {
-            job.tell_word(&format!(
+            job.warn_of_word(&format!(
                 "{key}= is neither a parameter nor a field of the binary header"
             ))?;
         }

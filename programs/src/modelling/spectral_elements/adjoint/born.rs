@@ -80,7 +80,7 @@ fn forward<const D: usize>(
         let Some(data) = &mut data else { return Ok(()) };
         data.write_f32(&result.values)?;
         if let Some(progress) = &mut progress {
-            progress.tell(number, "");
+            progress.report(number, "");
         }
         kept.behind(&(number..number + 1), Some(data), Sums::default())
     };
@@ -93,7 +93,7 @@ fn forward<const D: usize>(
 /// The output of `adj=n`, on rank 0.
 fn data<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &opened.run, world)?;
-    records.tell(
+    records.put_text(
         "linearised",
         "change of the data by the perturbation, to first order",
     );
@@ -102,18 +102,18 @@ fn data<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> any
 }
 
 /// The sum over the shots so far.
-struct Found<'a> {
+struct ShotSum<'a> {
     stack: Stack,
     /// Whether any number of the data was not zero, and whether single precision has lost numbers, as 1 or 0.
-    heard: [u64; 1],
+    nonzero: [u64; 1],
     lost: [u64; 1],
     progress: Option<Progress<'a>>,
 }
 
-impl Summed for Found<'_> {
+impl Summed for ShotSum<'_> {
     fn sums(&mut self) -> Sums<'_> {
         let sums = self.stack.sums();
-        sums.with("whether data are zero", 1, &mut self.heard).with(
+        sums.with("whether data are zero", 1, &mut self.nonzero).with(
             "whether numbers are lost",
             1,
             &mut self.lost,
@@ -125,13 +125,13 @@ impl Summed for Found<'_> {
     }
 
     fn note(&mut self, shot: usize, _: &[f32], words: &[u64]) {
-        if let Some((&[heard, lost], sums)) = words.split_first_chunk() {
-            self.heard[0] |= heard;
+        if let Some((&[nonzero, lost], sums)) = words.split_first_chunk() {
+            self.nonzero[0] |= nonzero;
             self.lost[0] |= lost;
             self.stack.note_read(sums);
         }
         if let Some(progress) = &mut self.progress {
-            progress.tell(shot, "");
+            progress.report(shot, "");
         }
     }
 }
@@ -159,17 +159,17 @@ fn back<const D: usize>(
         (count, opened.machines.len() > 1),
     ))?;
     let job: &Job = job;
-    let mut found = Found {
+    let mut sum = ShotSum {
         stack: Stack::new("what has come back", opened.target.numbers(), kept.done()),
-        heard: [0],
+        nonzero: [0],
         lost: [0],
         progress: Progress::new(job, opened.shots())?,
     };
-    kept.begin((job, opened.run.sum), &records, &mut found, world)?;
+    kept.begin((job, opened.run.sum), &records, &mut sum, world)?;
     let work = |number: usize, station: &mut Station<D>| {
         let (given, sums) = records.shot(number)?;
         let data = given.concat();
-        let heard = data.iter().any(|&x| x != 0.0);
+        let nonzero = data.iter().any(|&x| x != 0.0);
         let (gradient, _) = station.derivatives(false, |_| Ok(readout.transposed(data)))?;
         let (values, lost) = opened
             .target
@@ -177,18 +177,18 @@ fn back<const D: usize>(
         Ok(ShotResult {
             values,
             own: Vec::new(),
-            words: [&[heard, lost].map(u64::from)[..], &sums].concat(),
+            words: [&[nonzero, lost].map(u64::from)[..], &sums].concat(),
         })
     };
     let (clock, shots) = (kept.clock, kept.todo().len());
     clock.shots(job, shots, || {
-        survey::sum(at_work(stations, &work), (&mut kept, &mut found), world)
+        survey::sum(at_work(stations, &work), (&mut kept, &mut sum), world)
     })?;
     world.agree(output.map_or(Ok(()), |output| {
-        if found.heard == [0] {
+        if sum.nonzero == [0] {
             job.warn(&format!("{name} is zero everywhere, and so is the result"));
         }
-        target::write(job, output, &found.stack.total(), found.lost != [0])
+        target::write(job, output, &sum.stack.total(), sum.lost != [0])
     }))
 }
 

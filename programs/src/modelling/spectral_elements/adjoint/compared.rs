@@ -17,7 +17,7 @@ pub struct Compared {
 pub struct OfShot {
     observed: Observed<f32>,
     /// The contribution of these data to the misfit.
-    pub heard: Contribution,
+    pub contribution: Contribution,
     /// Checksums of what was read.
     pub sums: Vec<u64>,
 }
@@ -45,7 +45,7 @@ impl Compared {
         let mut given = given.into_iter();
         let (values, weight) = (given.next().unwrap_or_default(), given.next());
         Ok(OfShot {
-            heard: Contribution::of(&values, weight.as_deref(), self.readout.values()),
+            contribution: Contribution::of(&values, weight.as_deref(), self.readout.values()),
             observed: Observed::new(self.readout.values(), values, weight)?,
             sums,
         })

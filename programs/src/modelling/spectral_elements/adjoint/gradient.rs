@@ -9,7 +9,7 @@ use crate::modelling::checkpoint::Sums;
 use crate::modelling::linearised::kept::{Stack, Summed};
 use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
-use crate::modelling::observed::{Contribution, name_gradient, tell_silent, write_misfits};
+use crate::modelling::observed::{Contribution, name_gradient, warn_of_silent_data, write_misfits};
 use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
 use anyhow::ensure;
@@ -48,15 +48,15 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
         .as_ref()
         .map_or(0, |by| by.numbers(&opened.run).iter().sum());
     let job: &Job = job;
-    let mut found = Found {
+    let mut results = GradientResults {
         stack: Stack::new("the gradient", opened.target.numbers(), kept.done()),
         misfits: vec![0.0; opened.shots()],
         sources: vec![0.0; opened.shots() * of_sources],
         lost: [0; 2],
-        heard: vec![Contribution::Nonzero { faint: 0 }.code(); opened.shots()],
+        contributions: vec![Contribution::Nonzero { faint: 0 }.code(); opened.shots()],
         progress: Progress::new(job, opened.shots())?,
     };
-    kept.begin((job, opened.run.sum), &records, &mut found, world)?;
+    kept.begin((job, opened.run.sum), &records, &mut results, world)?;
     let work = |number: usize, station: &mut Station<D>| {
         shot(
             (&opened, station),
@@ -66,10 +66,10 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     };
     let (clock, shots) = (kept.clock, kept.todo().len());
     clock.shots(job, shots, || {
-        survey::sum(at_work(stations, &work), (&mut kept, &mut found), world)
+        survey::sum(at_work(stations, &work), (&mut kept, &mut results), world)
     })?;
     world.agree(match outputs {
-        Some(outputs) => outputs.write(job, &opened, (found, by_sources.as_ref())),
+        Some(outputs) => outputs.write(job, &opened, (results, by_sources.as_ref())),
         None => Ok(()),
     })
 }
@@ -83,14 +83,14 @@ fn shot<const D: usize>(
     by_sources: Option<&BySources>,
 ) -> anyhow::Result<ShotResult> {
     let of_shot = compared.observed(records, number)?;
-    let mut found = 0.0;
+    let mut misfit_of_shot = 0.0;
     let judge = |records| {
         let (misfit, residual) = compared.judge(records, &of_shot);
         ensure!(
             misfit.is_finite(),
             "the misfit is {misfit}: check the amplitudes of the data and of the sources"
         );
-        found = misfit;
+        misfit_of_shot = misfit;
         Ok(residual)
     };
     let (gradient, sources) = station.derivatives(by_sources.is_some(), judge)?;
@@ -98,16 +98,20 @@ fn shot<const D: usize>(
         .target
         .values(&gradient, &station.run, &opened.machine().cpu)?;
     let (own, lost_sources) = by_sources.map_or((Vec::new(), false), |by| by.of_shot(&station.run, &sources));
-    let flags = [of_shot.heard.code(), u64::from(lost), u64::from(lost_sources)];
+    let flags = [
+        of_shot.contribution.code(),
+        u64::from(lost),
+        u64::from(lost_sources),
+    ];
     Ok(ShotResult {
         values,
         own,
-        words: [&[found.to_bits()], &flags[..], &of_shot.sums].concat(),
+        words: [&[misfit_of_shot.to_bits()], &flags[..], &of_shot.sums].concat(),
     })
 }
 
 /// The sums over the shots so far.
-struct Found<'a> {
+struct GradientResults<'a> {
     stack: Stack,
     misfits: Vec<f64>,
     /// The derivatives with respect to the sources, shot by shot.
@@ -115,15 +119,15 @@ struct Found<'a> {
     /// Whether single precision has lost numbers of the gradient, or of the derivatives with respect to the sources.
     lost: [u64; 2],
     /// The contributions of the data of the shots, as codes of [`Contribution`].
-    heard: Vec<u64>,
+    contributions: Vec<u64>,
     progress: Option<Progress<'a>>,
 }
 
-impl Summed for Found<'_> {
+impl Summed for GradientResults<'_> {
     fn sums(&mut self) -> Sums<'_> {
         let sums = self.stack.sums();
         sums.with("the misfits", 1, &mut self.misfits)
-            .with("whether data count", 1, &mut self.heard)
+            .with("whether data count", 1, &mut self.contributions)
             .with("the derivatives by the sources", 1, &mut self.sources)
             .with("whether numbers are lost", 1, &mut self.lost)
     }
@@ -135,17 +139,17 @@ impl Summed for Found<'_> {
     fn note(&mut self, shot: usize, sources: &[f32], words: &[u64]) {
         let own = &mut self.sources[shot * sources.len()..][..sources.len()];
         own.copy_from_slice(sources);
-        let Some((&[misfit, heard, lost, lost_sources], sums)) = words.split_first_chunk() else {
+        let Some((&[misfit, contribution, lost, lost_sources], sums)) = words.split_first_chunk() else {
             return;
         };
         self.misfits[shot] = f64::from_bits(misfit);
-        self.heard[shot] = heard;
+        self.contributions[shot] = contribution;
         self.lost[0] |= lost;
         self.lost[1] |= lost_sources;
         self.stack.note_read(sums);
         if let Some(progress) = &mut self.progress {
             let words = format!("misfit {}, ", format_g(self.misfits[shot], 6));
-            progress.tell(shot, &words);
+            progress.report(shot, &words);
         }
     }
 }
@@ -192,20 +196,24 @@ impl Outputs {
         self,
         job: &Job,
         opened: &Opened<D>,
-        (found, by_sources): (Found<'_>, Option<&BySources>),
+        (results, by_sources): (GradientResults<'_>, Option<&BySources>),
     ) -> anyhow::Result<()> {
         let spreads = &opened.run.spreads;
-        tell_silent(job, &found.heard, &spreads.picks)?;
-        job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
-        target::write(job, self.gradient, &found.stack.total(), found.lost[0] != 0)?;
+        warn_of_silent_data(job, &results.contributions, &spreads.picks)?;
+        job.say(&format!("misfit {}", format_g(results.misfits.iter().sum(), 9)));
+        target::write(job, self.gradient, &results.stack.total(), results.lost[0] != 0)?;
         if let (Some(files), Some(by)) = (self.sources, by_sources) {
-            files.write(job, by.numbers(&opened.run), (&found.sources, found.lost[1] != 0))?;
+            files.write(
+                job,
+                by.numbers(&opened.run),
+                (&results.sources, results.lost[1] != 0),
+            )?;
         }
         let Some(file) = self.misfit else { return Ok(()) };
         let shots = Axis {
-            n: found.misfits.len(),
+            n: results.misfits.len(),
             ..spreads.axis.clone()
         };
-        write_misfits(file, &shots, &found.misfits)
+        write_misfits(file, &shots, &results.misfits)
     }
 }

@@ -85,12 +85,12 @@ impl<const D: usize> Opened<D> {
     fn stations(&self, job: &Job, reverse: bool, world: &World) -> anyhow::Result<Vec<Station<D>>> {
         let stations = world.agree(Station::all(job, self, world, reverse))?;
         if job.flag("verb")? {
-            self.tell(job, &stations);
+            self.print_summary(job, &stations);
         }
         Ok(stations)
     }
 
-    fn tell(&self, job: &Job, stations: &[Station<D>]) {
+    fn print_summary(&self, job: &Job, stations: &[Station<D>]) {
         plan::summary(job, &self.run, &self.step);
         let machine = self.machine();
         let device = match stations.first().is_some_and(Station::is_on_gpu) {
@@ -99,14 +99,14 @@ impl<const D: usize> Opened<D> {
         };
         job.say(&format!("device {device}"));
         if let Some(station) = stations.first() {
-            station.tell(job);
+            station.print_summary(job);
         }
     }
 
     /// Prints the mesh and the needs of a reverse or linearised run of the first shot. All ranks call it.
     fn plan(&self, job: &Job, world: &World, reverse: bool) -> anyhow::Result<()> {
         let stations = world.agree(Station::all(job, self, world, reverse))?;
-        self.tell(job, &stations);
+        self.print_summary(job, &stations);
         world.agree(end(self.step.refused.as_ref()))
     }
 
@@ -132,7 +132,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Reports that a shot is done; `words` are printed before its time.
-    fn tell(&mut self, shot: usize, words: &str) {
+    fn report(&mut self, shot: usize, words: &str) {
         let seconds = self.begun.elapsed().as_secs_f64();
         let (number, shots) = (shot + 1, self.shots);
         self.job

@@ -5,7 +5,7 @@ use super::super::{Run, outputs};
 use crate::earth::{OriginTime, origin_time};
 use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
-use crate::modelling::observed::{self, DataTimes, Made, Recorded, of_another_survey};
+use crate::modelling::observed::{self, DataSampling, DataTimes, Recorded, of_another_survey};
 use crate::modelling::resample::{Samples, Times};
 use crate::modelling::turn::Turn;
 use anyhow::bail;
@@ -43,7 +43,7 @@ impl Readout {
         if D == 3 {
             check_origin(job, data)?;
         }
-        observed::tell_clock(job, data, run.timing.exact.is_some());
+        observed::warn_of_clock(job, data, run.timing.exact.is_some());
         Ok(Self {
             samples: samples(job, run, data)?,
             ..Self::new(run)
@@ -94,11 +94,11 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
     let Some(names) = names.filter(|names| !names.is_empty() && !run.stations.is_empty()) else {
         return Ok(());
     };
-    let found: Vec<&str> = names.split(',').collect();
-    if found == run.stations {
+    let codes: Vec<&str> = names.split(',').collect();
+    if codes == run.stations {
         return Ok(());
     }
-    let mut sorted = [found.clone(), run.stations.iter().map(String::as_str).collect()];
+    let mut sorted = [codes.clone(), run.stations.iter().map(String::as_str).collect()];
     sorted.iter_mut().for_each(|names| names.sort_unstable());
     let what = match sorted[0] == sorted[1] {
         true => "the same ones in another order: put the lines of stations= into the order of the data",
@@ -115,20 +115,20 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
 /// Refuses data whose times are relative to an origin other than that of the run, if both have one. Origins
 /// that differ by less than a hundredth of a step, or by less than 20 microseconds, are the same.
 fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
-    let (Some(found), Some(own)) = (OriginTime::of_header(data.header()), origin_time(job)?) else {
+    let (Some(other), Some(own)) = (OriginTime::of_header(data.header()), origin_time(job)?) else {
         return Ok(());
     };
-    let same = match (found.zero(), own.zero()) {
-        (Some(found), Some(own)) => (found - own).abs() < 0.01 * job.double("dt")?.max(2e-3),
-        _ => found.origin == own.origin,
+    let same = match (other.zero(), own.zero()) {
+        (Some(other), Some(own)) => (other - own).abs() < 0.01 * job.double("dt")?.max(2e-3),
+        _ => other.origin == own.origin,
     };
     if same {
         return Ok(());
     }
-    let (found, shown) = (found.words(), own.words());
+    let (other, shown) = (other.words(), own.words());
     let [(_, origin), (_, shift)] = own.keys();
     bail!(
-        "{} has times relative to {found} (origin_time, time_shift), but those of this run are relative to \
+        "{} has times relative to {other} (origin_time, time_shift), but those of this run are relative to \
         {shown}: sfput o3= sets the time of its first sample relative to {shown}, together with \
         origin_time={origin} time_shift={shift} (in Python from_stream(stream, \
         origin_time=obspy.UTCDateTime({origin}) + {shift}) does both)",
@@ -139,16 +139,16 @@ fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
 /// Refuses data of another survey.
 fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
     let [receivers, components] = [run.receivers.n, run.shot.quantity.components(D)];
-    let found = [1, 2, 3, 4].map(|i| data.axis(i).n);
+    let lengths = [1, 2, 3, 4].map(|i| data.axis(i).n);
     let shots = [run.spreads.count(), run.spreads.picks.whole()];
-    if found[..2] != [receivers, components]
-        || !shots.contains(&found[3])
-        || data.len() != found.iter().product::<usize>() as u64
+    if lengths[..2] != [receivers, components]
+        || !shots.contains(&lengths[3])
+        || data.len() != lengths.iter().product::<usize>() as u64
     {
-        let wanted = [receivers, components];
-        bail!(of_another_survey(data, "this program", wanted, shots));
+        let expected = [receivers, components];
+        bail!(of_another_survey(data, "this program", expected, shots));
     }
-    if run.spreads.picks_alone(found[3]) {
+    if run.spreads.picks_alone(lengths[3]) {
         run.spreads.same_shots(data)?;
     }
     let turned = outputs::is_turned(run);
@@ -176,12 +176,12 @@ fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Res
         jdata: run.jdata,
     };
     Ok(match observed::times(job, data, &recorded)? {
-        Made::AsTheyAre => None,
-        Made::OfTheFirst(found) => {
+        DataSampling::AsTheyAre => None,
+        DataSampling::OfTheFirst(times) => {
             let records = run.timing.steps.div_ceil(run.jdata);
-            Some(Samples::first(found.count, records))
+            Some(Samples::first(times.count, records))
         }
-        Made::Resampled(DataTimes { first, step, count }) => {
+        DataSampling::Resampled(DataTimes { first, step, count }) => {
             let times = Times {
                 first: run.begin - first,
                 dt: run.dt,

@@ -103,19 +103,19 @@ impl<const D: usize> Station<D> {
         (machine, device): (&Machine, std::sync::Arc<Gpu>),
     ) -> anyhow::Result<Self> {
         ensure!(
-            machine.asked.is_none_or(|shots| shots <= 1),
+            machine.requested_shots.is_none_or(|shots| shots <= 1),
             "groups= requests {} shots at a time on a GPU, but a GPU runs shots on meshes one at a time: \
             give as many groups as there are GPUs, or leave out groups=",
-            machine.asked.unwrap_or(1)
+            machine.requested_shots.unwrap_or(1)
         );
         let (bytes, name) = free(&device)?;
         let (cpu, parameters) = (machine.cpu.another()?, opened.target.parameters());
-        let made = Self::new(opened, |run| {
+        let station = Self::new(opened, |run| {
             let adjoint = gpu::adjoint((device, cpu), &run.setup(), &run.shot, parameters)?;
             Ok(Engine::Gpu(Box::new(adjoint)))
         });
         let mut station =
-            made.with_context(|| format!("{name} (device=cpu runs in the memory of the host)"))?;
+            station.with_context(|| format!("{name} (device=cpu runs in the memory of the host)"))?;
         station.of_gpu = Some(format!(
             "{name}, of whose memory {} were free",
             gigabytes(bytes as f64)
@@ -127,17 +127,17 @@ impl<const D: usize> Station<D> {
     /// shots use at the same time on a host.
     fn choose(&self, job: &Job, sharing: usize) -> anyhow::Result<CheckpointSchedule> {
         let room = match (job.double_opt("memory")?, &self.engine) {
-            (Some(asked), Engine::Gpu(adjoint)) => {
+            (Some(requested), Engine::Gpu(adjoint)) => {
                 let left = adjoint.free_bytes()? as f64;
                 ensure!(
-                    asked * GIGA <= left,
-                    "memory={asked} GB are requested, but the GPU has {} left for the stored wavefield: give \
+                    requested * GIGA <= left,
+                    "memory={requested} GB are requested, but the GPU has {} left for the stored wavefield: give \
                     less, or leave out memory=",
                     gigabytes(left)
                 );
-                asked * GIGA
+                requested * GIGA
             }
-            (Some(asked), Engine::Cpu(_)) => asked * GIGA,
+            (Some(requested), Engine::Cpu(_)) => requested * GIGA,
             (None, Engine::Gpu(adjoint)) => SHARE_OF_GPU * adjoint.free_bytes()? as f64,
             (None, Engine::Cpu(_)) => match free_memory() {
                 Some(free) => SHARE * free / sharing as f64,
@@ -157,7 +157,7 @@ impl<const D: usize> Station<D> {
     }
 
     /// Prints the memory.
-    pub fn tell(&self, job: &Job) {
+    pub fn print_summary(&self, job: &Job) {
         if let Some(words) = &self.of_gpu {
             job.say(words);
         }
@@ -218,7 +218,7 @@ impl<const D: usize> Station<D> {
             })
         };
         let shot = (&run.setup(), &run.shot);
-        let found = of_engine!(engine, adjoint => match by_sources {
+        let result = of_engine!(engine, adjoint => match by_sources {
             true => adjoint.gradient_with_sources(shot, schedule, of_records),
             false => adjoint
                 .gradient(shot, schedule, of_records)
@@ -226,7 +226,7 @@ impl<const D: usize> Station<D> {
         });
         match failed {
             Some(error) => Err(error),
-            None => Ok(found?),
+            None => Ok(result?),
         }
     }
 

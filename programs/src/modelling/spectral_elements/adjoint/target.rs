@@ -119,26 +119,26 @@ impl<const D: usize> Target<D> {
 
     /// Refuses a perturbation that does not have these axes.
     pub fn check(&self, input: &Input) -> anyhow::Result<()> {
-        let wanted = self.axes();
-        let found: Vec<Axis> = (1..=wanted.len()).map(|k| input.axis(k)).collect();
+        let expected = self.axes();
+        let given: Vec<Axis> = (1..=expected.len()).map(|k| input.axis(k)).collect();
         let sizes = |axes: &[Axis]| {
             let each = axes.iter().enumerate();
             let words: Vec<String> = each.map(|(k, axis)| format!("n{}={}", k + 1, axis.n)).collect();
             words.join(" ")
         };
-        let values: usize = wanted.iter().map(|axis| axis.n).product();
-        let same = found
+        let values: usize = expected.iter().map(|axis| axis.n).product();
+        let same = given
             .iter()
-            .zip(&wanted)
-            .all(|(found, wanted)| found.n == wanted.n);
+            .zip(&expected)
+            .all(|(given, expected)| given.n == expected.n);
         ensure!(
             same && input.len() == values as u64,
             "{} has {} and {} values; adj=n takes a perturbation with {}, whose last axis is {}: {values} values",
             input.name(),
-            sizes(&found),
+            sizes(&given),
             input.len(),
-            sizes(&wanted),
-            wanted
+            sizes(&expected),
+            expected
                 .last()
                 .and_then(|axis| axis.label.as_deref())
                 .unwrap_or_default()
@@ -146,17 +146,17 @@ impl<const D: usize> Target<D> {
         let Place::Grids(..) = self.place else {
             return Ok(());
         };
-        for (k, (found, wanted)) in found.iter().zip(&wanted).enumerate().take(D) {
-            let apart = |a: f32, b: f32| (a - b).abs() > 1e-3 * wanted.d.abs();
+        for (k, (given, expected)) in given.iter().zip(&expected).enumerate().take(D) {
+            let apart = |a: f32, b: f32| (a - b).abs() > 1e-3 * expected.d.abs();
             ensure!(
-                wanted.n == 1 || !(apart(found.o, wanted.o) || apart(found.d, wanted.d)),
+                expected.n == 1 || !(apart(given.o, expected.o) || apart(given.d, expected.d)),
                 "{} has o{axis}={} d{axis}={}, but the nodes of this run begin at {} m with steps of {} m \
                 along {}: sfremap1 changes the grid",
                 input.name(),
-                found.o,
-                found.d,
-                wanted.o,
-                wanted.d,
+                given.o,
+                given.d,
+                expected.o,
+                expected.d,
                 NAMES[k],
                 axis = k + 1
             );

@@ -45,24 +45,24 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let stations = set_up.stations(job, world, Ways::Back(None))?;
     if job.flag("verb")? {
         set_up.summary(job);
-        stations[0].tell(job);
+        stations[0].print_summary(job);
     }
     let parameters = stations[0].born.perturbation_len();
     let estimates = compared.estimate.is_some();
-    let mut found = Found::new(&set_up, (parameters, estimates), kept.done());
+    let mut results = GradientResults::new(&set_up, (parameters, estimates), kept.done());
     let records = world.agree(records_for(job, inputs, &set_up.run, &stations))?;
-    kept.begin((job, set_up.model()), &records, &mut found, world)?;
+    kept.begin((job, set_up.model()), &records, &mut results, world)?;
     let (series, every) = (series(&set_up), compared.every);
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         compared.shots((numbers, station, ranks), &records, (&series, every))
     };
     let (clock, shots) = (kept.clock, kept.todo().len());
     let drift = clock.shots(job, shots, || {
-        survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)
+        survey::sum(at_work(stations, &work, world), (&mut kept, &mut results), world)
     })?;
-    memory::tell_drift(job, drift);
+    memory::report_drift(job, drift);
     world.agree(match outputs {
-        Some(outputs) => outputs.write(job, &set_up, found),
+        Some(outputs) => outputs.write(job, &set_up, results),
         None => Ok(()),
     })
 }
@@ -108,16 +108,16 @@ impl Outputs {
     }
 
     /// Writes the results.
-    fn write(mut self, job: &Job, set_up: &SetUp, found: Found) -> anyhow::Result<()> {
-        observed::tell_silent(job, &found.heard, &set_up.run.spreads.picks)?;
-        job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
+    fn write(mut self, job: &Job, set_up: &SetUp, results: GradientResults) -> anyhow::Result<()> {
+        observed::warn_of_silent_data(job, &results.contributions, &set_up.run.spreads.picks)?;
+        job.say(&format!("misfit {}", format_g(results.misfits.iter().sum(), 9)));
         if let Some(file) = self.misfit {
-            observed::write_misfits(file, &shots(set_up), &found.misfits)?;
+            observed::write_misfits(file, &shots(set_up), &results.misfits)?;
         }
         if let Some(file) = self.source {
-            write_sources(file, set_up, &found.sources)?;
+            write_sources(file, set_up, &results.sources)?;
         }
-        self.gradient.write_f32(&found.stack.total())?;
+        self.gradient.write_f32(&results.stack.total())?;
         Ok(self.gradient.finish()?)
     }
 }
@@ -132,17 +132,17 @@ struct Compared {
 }
 
 /// The results: the gradient, summed over the shots, and those of single shots.
-struct Found {
+struct GradientResults {
     stack: Stack,
     /// The misfit of each shot.
     misfits: Vec<f64>,
     /// The estimated time functions, `[shot][series][step]`.
     sources: Vec<f32>,
     /// The contributions of the data of the shots, as codes of [`Contribution`].
-    heard: Vec<u64>,
+    contributions: Vec<u64>,
 }
 
-impl Found {
+impl GradientResults {
     /// Results for `parameters` parameters, with time functions if they are estimated, after `done` shots.
     fn new(set_up: &SetUp, (parameters, estimates): (usize, bool), done: usize) -> Self {
         let shots = set_up.shots();
@@ -155,16 +155,16 @@ impl Found {
             stack: Stack::new("the gradient", numbers, done),
             misfits: vec![0.0; shots],
             sources: vec![0.0; shots * of_sources],
-            heard: vec![Contribution::Nonzero { faint: 0 }.code(); shots],
+            contributions: vec![Contribution::Nonzero { faint: 0 }.code(); shots],
         }
     }
 }
 
-impl Summed for Found {
+impl Summed for GradientResults {
     fn sums(&mut self) -> Sums<'_> {
         let sums = self.stack.sums();
         sums.with("the misfits", 1, &mut self.misfits)
-            .with("whether data count", 1, &mut self.heard)
+            .with("whether data count", 1, &mut self.contributions)
             .with("the time functions", 1, &mut self.sources)
     }
 
@@ -175,9 +175,9 @@ impl Summed for Found {
     fn note(&mut self, shot: usize, sources: &[f32], words: &[u64]) {
         let own = &mut self.sources[shot * sources.len()..][..sources.len()];
         own.copy_from_slice(sources);
-        if let Some((&[misfit, heard], sums)) = words.split_first_chunk() {
+        if let Some((&[misfit, contribution], sums)) = words.split_first_chunk() {
             self.misfits[shot] = f64::from_bits(misfit);
-            self.heard[shot] = heard;
+            self.contributions[shot] = contribution;
             self.stack.note_read(sums);
         }
     }
@@ -227,8 +227,8 @@ impl Compared {
             let (mut sums, mut judged, mut failed) = (Vec::new(), Vec::new(), None);
             let mut residuals = |modelled: Vec<Vec<f32>>| {
                 let compared = match given.take().map(|given| given()) {
-                    Some(Ok((compared, found))) => {
-                        sums = found;
+                    Some(Ok((compared, of_shots))) => {
+                        sums = of_shots;
                         compared
                     }
                     other => {
@@ -284,9 +284,9 @@ impl Compared {
             let (given, of_shot) = records.shot(number)?;
             let mut given = given.into_iter();
             let (records, weight) = (given.next().unwrap_or_default(), given.next());
-            let heard = Contribution::of(&records, weight.as_deref(), values);
+            let contribution = Contribution::of(&records, weight.as_deref(), values);
             compared.push(Observed::new(values, records, weight)?);
-            sums.push([vec![heard.code()], of_shot].concat());
+            sums.push([vec![contribution.code()], of_shot].concat());
         }
         Ok((compared, sums))
     }

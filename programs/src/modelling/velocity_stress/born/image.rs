@@ -36,21 +36,21 @@ const KINDS: [(&str, Kind, &str); 5] = [
 ];
 
 /// The requested images.
-struct Asked {
+struct RequestedImages {
     words: Vec<&'static str>,
     /// Their quantity, in words.
     quantity: String,
-    wanted: Wanted,
+    request: Wanted,
     /// The numbers of lags along z, x, y.
     lags: [usize; 3],
 }
 
-impl Asked {
+impl RequestedImages {
     fn read(job: &Job, set_up: &SetUp) -> anyhow::Result<Self> {
-        let (mut words, mut kinds, mut says) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut words, mut kinds, mut descriptions) = (Vec::new(), Vec::new(), Vec::new());
         for given in job.text("image")?.unwrap_or_else(|| "pp".into()).split(',') {
-            let found = KINDS.iter().find(|(word, ..)| *word == given.trim());
-            let Some(&(word, kind, says_this)) = found else {
+            let kind_of_word = KINDS.iter().find(|(word, ..)| *word == given.trim());
+            let Some(&(word, kind, description)) = kind_of_word else {
                 bail!(
                     "image={given}: the images are pp, ps, sp, ss and energy, or several of them separated \
                     by commas"
@@ -66,7 +66,7 @@ impl Asked {
             );
             words.push(word);
             kinds.push(kind);
-            says.push(says_this);
+            descriptions.push(description);
         }
         let ndim = set_up.run.padded.ndim();
         let mut lags = [0; 3];
@@ -88,8 +88,8 @@ impl Asked {
         }
         Ok(Self {
             words,
-            quantity: format!("image of {}", says.join(", ")),
-            wanted: Wanted { kinds, lags: all },
+            quantity: format!("image of {}", descriptions.join(", ")),
+            request: Wanted { kinds, lags: all },
             lags,
         })
     }
@@ -132,15 +132,15 @@ struct Images {
 
 impl Images {
     /// Splits a stack into the image and the illumination of each kind.
-    fn new(grid: &Grid, wanted: &Wanted, stack: Stack) -> Self {
+    fn new(grid: &Grid, request: &Wanted, stack: Stack) -> Self {
         let (cells, mut rest) = (grid.cells(), &stack.total()[..]);
         let mut part = |numbers: usize| {
             let (own, others) = rest.split_at(numbers.min(rest.len()));
             rest = others;
             own.to_vec()
         };
-        let kinds = wanted.kinds.iter();
-        let kinds = kinds.map(|_| [wanted.lags.len() * cells, cells].map(&mut part));
+        let kinds = request.kinds.iter();
+        let kinds = kinds.map(|_| [request.lags.len() * cells, cells].map(&mut part));
         Self {
             kinds: kinds.collect(),
         }
@@ -161,9 +161,9 @@ impl Images {
 }
 
 /// The sum of the shots so far.
-struct Found(Stack);
+struct ImageSums(Stack);
 
-impl Summed for Found {
+impl Summed for ImageSums {
     fn sums(&mut self) -> Sums<'_> {
         self.0.sums()
     }
@@ -181,35 +181,35 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     meet(job, world)?;
     if job.flag("plan")? {
         let set_up = SetUp::read_plain(job, ndim, world)?;
-        let asked = world.agree(Asked::read(job, &set_up))?;
-        return set_up.plan_survey(job, Some(&asked.wanted), world);
+        let requested = world.agree(RequestedImages::read(job, &set_up))?;
+        return set_up.plan_survey(job, Some(&requested.request), world);
     }
     let data = world.agree(job.stdin().map_err(Into::into))?;
     let mut set_up = SetUp::read_plain(job, ndim, world)?;
-    let asked = set_up.take_data(job, &data, "this program");
-    let asked = world.agree(asked.and_then(|()| Asked::read(job, &set_up)))?;
+    let requested = set_up.take_data(job, &data, "this program");
+    let requested = world.agree(requested.and_then(|()| RequestedImages::read(job, &set_up)))?;
     let mut kept = set_up.kept(job, Vec::new(), world)?;
-    let output = world.agree(asked.output(job, &set_up, world))?;
+    let output = world.agree(requested.output(job, &set_up, world))?;
     if job.is_dry_run() {
         return Ok(output.map_or(Ok(()), Output::finish)?);
     }
-    let stations = set_up.stations(job, world, Ways::Back(Some(&asked.wanted)))?;
+    let stations = set_up.stations(job, world, Ways::Back(Some(&requested.request)))?;
     if job.flag("verb")? {
         set_up.summary(job);
-        stations[0].tell(job);
+        stations[0].print_summary(job);
     }
-    let (grid, wanted) = (&set_up.run.padded.model, &asked.wanted);
-    let numbers = [wanted.numbers(grid.cells()), grid.n[0]];
-    let mut found = Found(Stack::new("images and illuminations", numbers, kept.done()));
+    let (grid, request) = (&set_up.run.padded.model, &requested.request);
+    let numbers = [request.numbers(grid.cells()), grid.n[0]];
+    let mut total = ImageSums(Stack::new("images and illuminations", numbers, kept.done()));
     let records = records_for(job, vec![data], &set_up.run, &stations);
     let records = world.agree(records)?;
-    kept.begin((job, set_up.model()), &records, &mut found, world)?;
+    kept.begin((job, set_up.model()), &records, &mut total, world)?;
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let given = station.records(given);
         let images = station
             .born
-            .images_among(ranks, &given, (station.schedule()?, &asked.wanted))?;
+            .images_among(ranks, &given, (station.schedule()?, &requested.request))?;
         Ok(Box::new(move || {
             let results = images.into_iter().zip(sums).map(|(pictures, words)| {
                 let parts = pictures.into_iter();
@@ -225,12 +225,12 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     };
     let (clock, shots) = (kept.clock, kept.todo().len());
     clock.shots(job, shots, || {
-        survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)
+        survey::sum(at_work(stations, &work, world), (&mut kept, &mut total), world)
     })?;
     world.agree(match output {
         Some(output) => {
-            let images = Images::new(&set_up.run.padded.model, &asked.wanted, found.0);
-            write(job, &set_up, (&asked, images), output)
+            let images = Images::new(&set_up.run.padded.model, &requested.request, total.0);
+            write(job, &set_up, (&requested, images), output)
         }
         None => Ok(()),
     })
@@ -240,10 +240,10 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
 fn write(
     job: &mut Job,
     set_up: &SetUp,
-    (asked, mut images): (&Asked, Images),
+    (requested, mut images): (&RequestedImages, Images),
     mut output: Output,
 ) -> anyhow::Result<()> {
-    for ([image, _], word) in images.kinds.iter().zip(&asked.words) {
+    for ([image, _], word) in images.kinds.iter().zip(&requested.words) {
         if image.iter().all(|&x| x == 0.0) {
             job.warn(&format!(
                 "the image {word} is zero: no wave of the data coincided with a wave of the sources; check \
@@ -255,7 +255,7 @@ fn write(
         images.normalise(job.double("eps")?);
     }
     if job.given("illum") {
-        write_light(job, set_up, asked, &images)?;
+        write_light(job, set_up, requested, &images)?;
     }
     for [image, _] in &images.kinds {
         output.write_f32(image)?;
@@ -264,16 +264,21 @@ fn write(
 }
 
 /// Writes the illumination; those of several images are written one after another.
-fn write_light(job: &mut Job, set_up: &SetUp, asked: &Asked, images: &Images) -> anyhow::Result<()> {
+fn write_light(
+    job: &mut Job,
+    set_up: &SetUp,
+    requested: &RequestedImages,
+    images: &Images,
+) -> anyhow::Result<()> {
     let mut file = job.tagged_output("illum")?;
-    let plain = Asked {
+    let plain = RequestedImages {
         lags: [0; 3],
-        words: asked.words.clone(),
+        words: requested.words.clone(),
         quantity: String::new(),
-        wanted: asked.wanted.clone(),
+        request: requested.request.clone(),
     };
     plain.axes(&mut file, &set_up.run.padded.model);
-    let quantity = match asked.words[..] {
+    let quantity = match requested.words[..] {
         ["pp"] => "squared pressure of the sources",
         _ => "squared waves of the sources that form the images",
     };

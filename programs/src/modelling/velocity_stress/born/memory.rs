@@ -37,7 +37,7 @@ pub struct For<'a> {
     /// The number of batches that a GPU runs at the same time.
     pub batches: usize,
     /// The number of shots that `groups=` requests to run side by side in each batch.
-    pub asked: Option<usize>,
+    pub requested_shots: Option<usize>,
     /// The requested images.
     pub images: Option<&'a Wanted>,
 }
@@ -68,13 +68,13 @@ impl ReverseSweep {
     /// Chooses the fastest reverse sweep for which memory and disk have room. On a GPU as many shots run side
     /// by side as fill it, unless steps would then run more often than for a single shot.
     pub fn choose(job: &Job, born: &mut Born<f32>, of: For<'_>) -> anyhow::Result<Self> {
-        let chosen = match (born.room(1), of.asked) {
+        let chosen = match (born.room(1), of.requested_shots) {
             (None, _) => Self::of_shots(job, born, of, 1)?,
-            (Some(_), Some(asked)) => Self::of_shots(job, born, of, asked).map_err(|error| {
+            (Some(_), Some(requested)) => Self::of_shots(job, born, of, requested).map_err(|error| {
                 let fits = |&shots: &usize| Self::of_shots(job, born, of, shots).is_ok();
-                match (1..asked).rev().find(fits) {
+                match (1..requested).rev().find(fits) {
                     Some(fits) => error.context(format!(
-                        "groups= requests {asked} shots at a time on a GPU, but its memory holds at most \
+                        "groups= requests {requested} shots at a time on a GPU, but its memory holds at most \
                         {fits} of them"
                     )),
                     None => error,
@@ -106,7 +106,7 @@ impl ReverseSweep {
             ..
         } = of;
         let on_gpu = match images {
-            Some(wanted) => born.room_of_images(wanted, shots)?,
+            Some(request) => born.room_of_images(request, shots)?,
             None => born.room(shots),
         };
         let share = SHARE / (of.sharing * batches * shots) as f64;
@@ -124,7 +124,7 @@ impl ReverseSweep {
         );
         let keep = job.choice("keep")?;
         let sizes = match images {
-            Some(wanted) => born.sizes_of_images(wanted),
+            Some(request) => born.sizes_of_images(request),
             None => born.sizes(),
         };
         let of = |schedule: CheckpointSchedule, sizes: [usize; 2], once: usize| Self {
@@ -165,7 +165,7 @@ impl ReverseSweep {
     }
 
     /// Prints what is kept, and what would be faster.
-    pub fn tell(&self, job: &Job) {
+    pub fn print_summary(&self, job: &Job) {
         job.say(&format!("reverse sweep: {}", self.words()));
         match self.at_a_time() {
             1 => {}
@@ -248,7 +248,7 @@ impl ReverseSweep {
 }
 
 /// Reports the drift of waves that were run backwards, if any were.
-pub fn tell_drift(job: &Job, drift: Option<f64>) {
+pub fn report_drift(job: &Job, drift: Option<f64>) {
     if let Some(drift) = drift {
         job.say(&format!(
             "boundary saving: waves that ran backwards came to rest within {drift:.0e} of their largest velocity"
@@ -268,7 +268,7 @@ fn boundary(
     room: Room,
     had: bool,
 ) -> anyhow::Result<Option<(CheckpointSchedule, [usize; 2], usize)>> {
-    let found = born
+    let result = born
         .boundary_sizes()
         .map_err(anyhow::Error::from)
         .and_then(|(sizes, once)| {
@@ -280,8 +280,8 @@ fn boundary(
             ))?;
             Ok((schedule.with_boundary_saving(), sizes, once))
         });
-    match found {
-        Ok(found) => Ok(Some(found)),
+    match result {
+        Ok(result) => Ok(Some(result)),
         Err(error) if had => Err(error.context("keep=boundary")),
         Err(_) => Ok(None),
     }
@@ -292,12 +292,12 @@ fn folder(job: &Job) -> PathBuf {
     if let Ok(Some(named)) = job.text("scratch") {
         return named.into();
     }
-    let found = ["TMPDATAPATH", "DATAPATH"].iter().find_map(std::env::var_os);
-    let found = found.map(PathBuf::from).unwrap_or_default();
+    let path = ["TMPDATAPATH", "DATAPATH"].iter().find_map(std::env::var_os);
+    let path = path.map(PathBuf::from).unwrap_or_default();
     // A data path may end with the beginning of a name.
-    let folder = match found.is_dir() {
-        true => found,
-        false => found.parent().map(PathBuf::from).unwrap_or_default(),
+    let folder = match path.is_dir() {
+        true => path,
+        false => path.parent().map(PathBuf::from).unwrap_or_default(),
     };
     match folder.as_os_str().is_empty() {
         true => ".".into(),
@@ -318,15 +318,15 @@ fn memory(
     let lost = if shots > 1 { LOST } else { 0.0 };
     let room = room.map(|room| ((1.0 - lost) * room as f64) as usize);
     let given = job.double_opt("memory")?;
-    let asked = given.map(|gigabytes| gigabytes * GIGA / all as f64);
-    let allowed = match (asked, room) {
-        (Some(asked), Some(room)) if asked > room as f64 => bail!(
+    let requested = given.map(|gigabytes| gigabytes * GIGA / all as f64);
+    let allowed = match (requested, room) {
+        (Some(requested), Some(room)) if requested > room as f64 => bail!(
             "memory={} GB are requested, but the GPU has {} left for the reverse sweep: give less, or leave \
             out memory=",
             given.unwrap_or_default(),
             gigabytes((all * room) as f64)
         ),
-        (Some(asked), _) => asked,
+        (Some(requested), _) => requested,
         (None, Some(room)) => SHARE_OF_GPU * room as f64,
         (None, None) => share * free,
     };
@@ -379,7 +379,7 @@ mod tests {
 
     /// Five shots run at a time; each has two states, four steps and the memory that is allocated once.
     #[test]
-    fn what_is_kept_is_told_with_its_places() {
+    fn what_is_kept_is_described_with_its_places() {
         assert_eq!(sweep(0, [0; 2], false).at_a_time(), 5);
         assert_eq!(
             sweep(0, [0; 2], false).words(),

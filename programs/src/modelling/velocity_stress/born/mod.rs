@@ -87,7 +87,7 @@ fn plan(job: &Job, mut set_up: SetUp, adjoint: bool, world: &World) -> anyhow::R
         "adj=n: two fields of {} run side by side",
         gigabytes(born.sizes()[0] as f64)
     ));
-    set_up.tell_shots(job, &stations[0], Ways::Forward, world)
+    set_up.print_shots(job, &stations[0], Ways::Forward, world)
 }
 
 /// Writes the header of the output.
@@ -101,7 +101,7 @@ fn header_only(job: &mut Job, set_up: &SetUp, adjoint: bool, world: &World) -> a
 /// The output of `adj=n`, on rank 0.
 fn records(job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &set_up.run, world)?;
-    records.tell(
+    records.put_text(
         "linearised",
         "change of the data by the perturbation, to first order",
     );
@@ -159,17 +159,17 @@ fn forward(
 }
 
 /// The sum over the shots so far.
-struct Found {
+struct ShotSum {
     stack: Stack,
     /// Whether any number of the data was not zero, as 1 or 0.
-    heard: [u64; 1],
+    nonzero: [u64; 1],
 }
 
-impl Summed for Found {
+impl Summed for ShotSum {
     fn sums(&mut self) -> Sums<'_> {
         self.stack
             .sums()
-            .with("whether data are zero", 1, &mut self.heard)
+            .with("whether data are zero", 1, &mut self.nonzero)
     }
 
     fn stack(&mut self) -> &mut Stack {
@@ -177,8 +177,8 @@ impl Summed for Found {
     }
 
     fn note(&mut self, _: usize, _: &[f32], words: &[u64]) {
-        let (heard, sums) = words.split_first().unwrap_or((&0, &[]));
-        self.heard[0] |= heard;
+        let (nonzero, sums) = words.split_first().unwrap_or((&0, &[]));
+        self.nonzero[0] |= nonzero;
         self.stack.note_read(sums);
     }
 }
@@ -194,20 +194,20 @@ fn back(
     let output = world.agree(perturbation(job, &set_up, world))?;
     if job.flag("verb")? {
         set_up.summary(job);
-        stations[0].tell(job);
+        stations[0].print_summary(job);
     }
     let name = input.name();
     let numbers = [stations[0].born.perturbation_len(), set_up.run.padded.model.n[0]];
-    let mut found = Found {
+    let mut sum = ShotSum {
         stack: Stack::new("what has come back", numbers, kept.done()),
-        heard: [0],
+        nonzero: [0],
     };
     let records = records_for(job, vec![input], &set_up.run, &stations);
     let records = world.agree(records)?;
-    kept.begin((job, set_up.model()), &records, &mut found, world)?;
+    kept.begin((job, set_up.model()), &records, &mut sum, world)?;
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
-        let heard: Vec<_> = given
+        let nonzero: Vec<_> = given
             .iter()
             .map(|given| u64::from(given.iter().any(|&x| x != 0.0)))
             .collect();
@@ -217,28 +217,28 @@ fn back(
             let all = adjoints
                 .by_parameters()
                 .into_iter()
-                .zip(heard.into_iter().zip(sums));
-            let results = all.map(|(values, (heard, sums))| ShotResult {
+                .zip(nonzero.into_iter().zip(sums));
+            let results = all.map(|(values, (nonzero, sums))| ShotResult {
                 values,
                 own: Vec::new(),
-                words: [vec![heard], sums].concat(),
+                words: [vec![nonzero], sums].concat(),
             });
             results.collect()
         }) as Rest<'_>)
     };
     let (clock, shots) = (kept.clock, kept.todo().len());
     let drift = clock.shots(job, shots, || {
-        survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)
+        survey::sum(at_work(stations, &work, world), (&mut kept, &mut sum), world)
     })?;
-    memory::tell_drift(job, drift);
+    memory::report_drift(job, drift);
     let Some(mut output) = output else {
         return world.agree(Ok(()));
     };
-    if found.heard == [0] {
+    if sum.nonzero == [0] {
         job.warn(&format!("{name} is zero everywhere, and so is the result"));
     }
     let written = output
-        .write_f32(&found.stack.total())
+        .write_f32(&sum.stack.total())
         .and_then(|()| output.finish());
     world.agree(written.map_err(Into::into))
 }

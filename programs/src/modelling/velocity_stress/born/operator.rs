@@ -43,10 +43,10 @@ pub(super) fn operator(
         .map_or(&all, |part| &part.prepared);
     let mut medium = world.agree(Medium::<f32>::new(&run.padded).map_err(Into::into))?;
     let mut filler = Filler::new(&mut medium, &machine.cpu);
-    let found = of
+    let findings = of
         .volumes
         .read_around(&run.padded, [own, prepared], &machine.cpu, &mut filler);
-    let report = engine::judge(job, run, &of.volumes, (on, found))?;
+    let report = engine::judge(job, run, &of.volumes, (on, findings))?;
     drop(filler);
     let known = world.leads().then_some(&medium);
     let growing = known.and_then(|medium| run.shot.frame.first_growing(medium));

@@ -31,13 +31,13 @@ pub(super) fn place(
     let advice = || format!("{name} (device=cpu runs in the memory of the host)");
     station.born.plan_on(several, free).with_context(advice)?;
     let mut devices = vec![gpus];
-    match (ways, machine.asked) {
-        (Ways::Back(images), asked) => {
-            station.choose_way(job, images, (sharing, 1, asked))?;
-            let half = match (asked, station.side_by_side()) {
+    match (ways, machine.requested_shots) {
+        (Ways::Back(images), requested) => {
+            station.choose_way(job, images, (sharing, 1, requested))?;
+            let half = match (requested, station.side_by_side()) {
                 (_, 1) => None,
                 (None, _) => Some(None),
-                (Some(asked), _) => (asked % 2 == 0).then_some(Some(asked / 2)),
+                (Some(requested), _) => (requested % 2 == 0).then_some(Some(requested / 2)),
             };
             // Two batches are used, unless steps would run more often with half of the memory.
             if let Some(half) = half {
@@ -49,12 +49,12 @@ pub(super) fn place(
                     devices.push(machine.open()?);
                 } else {
                     station.born.plan_on(several, free).with_context(advice)?;
-                    station.choose_way(job, images, (sharing, 1, asked))?;
+                    station.choose_way(job, images, (sharing, 1, requested))?;
                 }
             }
         }
-        (Ways::Forward, Some(asked)) if asked > 1 => bail!(
-            "groups= requests {asked} shots at a time on a GPU, but adj=n runs one at a time on each GPU: \
+        (Ways::Forward, Some(requested)) if requested > 1 => bail!(
+            "groups= requests {requested} shots at a time on a GPU, but adj=n runs one at a time on each GPU: \
             give as many groups as there are GPUs, or leave out groups="
         ),
         (Ways::Forward, _) => {}
@@ -80,8 +80,8 @@ pub(super) fn place_among(
     (ways, sharing): (Ways<'_>, usize),
     world: &World,
 ) -> anyhow::Result<(Station, String)> {
-    let found = machine.open().and_then(|gpus| least(&gpus).map(|of| (gpus, of)));
-    let (gpus, (free, name)) = world.agree(found)?;
+    let opened = machine.open().and_then(|gpus| least(&gpus).map(|of| (gpus, of)));
+    let (gpus, (free, name)) = world.agree(opened)?;
     // The schedule must be the same on all ranks, so the least memory of any of them counts.
     let all = world.numbers(&[gpus.len(), free, of_host() as usize].map(|number| number as u64))?;
     let least = |k: usize| all.iter().filter_map(|numbers| numbers.get(k)).min().copied();
@@ -128,7 +128,7 @@ fn words_of_memory(
 ) -> String {
     let (shots, born) = (station.at_a_time(), &station.born);
     let taken = match ways.images() {
-        Some(wanted) => born.device_bytes_of_images(wanted, shots),
+        Some(request) => born.device_bytes_of_images(request, shots),
         None => born.device_bytes(shots),
     };
     format!(

@@ -5,7 +5,7 @@ use super::set_up::SetUp;
 use crate::modelling::checksum::Checksum;
 use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
-use crate::modelling::observed::{self, DataTimes, Made, Recorded};
+use crate::modelling::observed::{self, DataSampling, DataTimes, Recorded};
 use crate::modelling::resample::{Samples, Times};
 use anyhow::{bail, ensure};
 use rsf_io::{Axis, Input, Job, Output};
@@ -67,9 +67,9 @@ impl Sampling {
     }
 
     /// The map to these times.
-    fn at(set_up: &SetUp, found: DataTimes) -> Self {
+    fn at(set_up: &SetUp, data: DataTimes) -> Self {
         let (shot, steps) = (&set_up.run.shot, set_up.run.timing.steps);
-        let DataTimes { first, step, count } = found;
+        let DataTimes { first, step, count } = data;
         let times = Times {
             first: shot.quantity.first_time() * shot.dt - first,
             dt: shot.dt,
@@ -77,23 +77,23 @@ impl Sampling {
             count,
         };
         let how = "records of the steps are resampled to them";
-        Self::of_samples(set_up, found, (Samples::new(&times, steps), how))
+        Self::of_samples(set_up, data, (Samples::new(&times, steps), how))
     }
 
     /// The map to the first of the records, which have these times.
-    fn beginning(set_up: &SetUp, found: DataTimes) -> Self {
+    fn beginning(set_up: &SetUp, times: DataTimes) -> Self {
         let records = set_up.run.timing.steps.div_ceil(set_up.run.jdata);
         let how = "the run continues after them";
-        Self::of_samples(set_up, found, (Samples::first(found.count, records), how))
+        Self::of_samples(set_up, times, (Samples::first(times.count, records), how))
     }
 
-    fn of_samples(set_up: &SetUp, found: DataTimes, (samples, how): (Samples, &'static str)) -> Self {
-        let axis = Axis::new(found.count, found.first as f32, found.step as f32);
+    fn of_samples(set_up: &SetUp, times: DataTimes, (samples, how): (Samples, &'static str)) -> Self {
+        let axis = Axis::new(times.count, times.first as f32, times.step as f32);
         let resampled = Resampled {
             samples,
             how,
             axis: axis.label("t").unit("s"),
-            step: found.step,
+            step: times.step,
         };
         Self {
             exact: set_up.sampling.exact.clone(),
@@ -166,7 +166,7 @@ impl Sampling {
     }
 
     /// Prints the line of `verb=y`.
-    pub fn tell(&self, job: &Job) {
+    pub fn print_summary(&self, job: &Job) {
         if let Some(own) = &self.times {
             job.say(&format!(
                 "data: {} times from {} s on, {} s apart; {}",
@@ -187,7 +187,7 @@ impl SetUp {
             or: None,
         };
         same_kind(input, &modelled)?;
-        observed::tell_clock(job, input, self.run.timing.exact.is_some());
+        observed::warn_of_clock(job, input, self.run.timing.exact.is_some());
         let (shot, timing) = (&self.run.shot, &self.run.timing);
         if let Some(axis) = self.sampling.times.as_ref().map(|own| &own.axis) {
             let DataTimes { first, step, count } = DataTimes::of(input);
@@ -212,30 +212,30 @@ impl SetUp {
             jdata: self.run.jdata,
         };
         match observed::times(job, input, &recorded)? {
-            Made::AsTheyAre => {}
-            Made::OfTheFirst(found) => self.sampling = Sampling::beginning(self, found),
-            Made::Resampled(found) => self.sampling = Sampling::at(self, found),
+            DataSampling::AsTheyAre => {}
+            DataSampling::OfTheFirst(times) => self.sampling = Sampling::beginning(self, times),
+            DataSampling::Resampled(times) => self.sampling = Sampling::at(self, times),
         }
         Ok(())
     }
 
     /// Refuses data of other receivers, components or shots.
     fn check_shape(&self, input: &Input, what: &str) -> anyhow::Result<()> {
-        let found = [1, 2, 3, 4].map(|i| input.axis(i).n);
+        let lengths = [1, 2, 3, 4].map(|i| input.axis(i).n);
         let components = self.run.shot.quantity.components(self.run.padded.ndim());
-        let wanted = [self.run.shot.receivers.len(), components];
+        let expected = [self.run.shot.receivers.len(), components];
         // If only some shots are picked, data of all shots can be used, too.
         let shots = [self.shots(), self.run.spreads.picks.whole()];
-        if found[..2] == wanted
-            && found[2] > 0
-            && shots.contains(&found[3])
-            && input.len() == found.iter().product::<usize>() as u64
+        if lengths[..2] == expected
+            && lengths[2] > 0
+            && shots.contains(&lengths[3])
+            && input.len() == lengths.iter().product::<usize>() as u64
         {
-            return match self.run.spreads.picks_alone(found[3]) {
+            return match self.run.spreads.picks_alone(lengths[3]) {
                 true => self.run.spreads.same_shots(input),
                 false => Ok(()),
             };
         }
-        bail!(observed::of_another_survey(input, what, wanted, shots));
+        bail!(observed::of_another_survey(input, what, expected, shots));
     }
 }

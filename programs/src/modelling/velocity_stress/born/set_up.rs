@@ -1,6 +1,6 @@
 //! Sets up a linearised shot from its command line: the model, the devices, and the checks of its inputs.
 
-use super::super::{Films, Run, plan};
+use super::super::{ModellingParameters, Run, plan};
 use super::operator::{OfModel, needed, operator};
 use super::placing::{place, place_among};
 use super::sampling::Sampling;
@@ -49,7 +49,7 @@ impl SetUp {
     /// Reads parameters and small inputs and opens the model, to be linearised with respect to `wrt=`. All ranks call
     /// it.
     pub fn read(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
-        let read = Run::open(job, ndim, Films::Never);
+        let read = Run::open(job, ndim, ModellingParameters::Absent);
         let read = read.and_then(|(run, files)| Ok((parameters(job, &files)?, run, files)));
         let (parameters, run, files) = world.agree(read)?;
         Self::of(job, (run, files), parameters, world)
@@ -57,7 +57,7 @@ impl SetUp {
 
     /// Like [`Self::read`] but without `wrt=`, for a medium of velocities or stiffness planes.
     pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
-        let read = world.agree(Run::open(job, ndim, Films::Never))?;
+        let read = world.agree(Run::open(job, ndim, ModellingParameters::Absent))?;
         Self::of(job, read, Parameters::Stiffness, world)
     }
 
@@ -308,7 +308,7 @@ impl SetUp {
         let numbers = match ways {
             Ways::Forward => return 0.0,
             Ways::Back(None) => self.names().len() * cells,
-            Ways::Back(Some(wanted)) => wanted.numbers(cells),
+            Ways::Back(Some(request)) => request.numbers(cells),
         };
         let most = match self.shots() {
             1 => 1,
@@ -324,12 +324,12 @@ impl SetUp {
         let stations = self.stations(job, world, ways)?;
         self.summary(job);
         job.say(&format!("device {}", self.machine().describe(None)));
-        stations[0].tell(job);
-        self.tell_shots(job, &stations[0], ways, world)
+        stations[0].print_summary(job);
+        self.print_shots(job, &stations[0], ways, world)
     }
 
     /// Prints the last line of `plan=y`; all ranks call it.
-    pub fn tell_shots(
+    pub fn print_shots(
         &self,
         job: &Job,
         station: &Station,
@@ -361,7 +361,7 @@ impl SetUp {
             plan::summary(job, &self.run, report);
         }
         job.say(&format!("linearised by {}", self.names().join(" ")));
-        self.sampling.tell(job);
+        self.sampling.print_summary(job);
         self.run.timing.words().iter().for_each(|words| job.say(words));
         if let Some(words) = &self.of_gpu {
             job.say(words);

@@ -72,13 +72,13 @@ impl Station {
     }
 
     /// Chooses the reverse sweep. `sharing` runs share the memory of the host, of which `free` bytes are
-    /// free. A GPU runs `batches` batches at the same time, each with `asked` shots if `groups=` requests a
+    /// free. A GPU runs `batches` batches at the same time, each with `requested_shots` shots if `groups=` requests a
     /// number.
     pub fn choose_way(
         &mut self,
         job: &Job,
         images: Option<&Wanted>,
-        ((sharing, free), batches, asked): ((usize, f64), usize, Option<usize>),
+        ((sharing, free), batches, requested_shots): ((usize, f64), usize, Option<usize>),
     ) -> anyhow::Result<()> {
         let of = For {
             steps: self.run.shot.nt,
@@ -87,7 +87,7 @@ impl Station {
             cells: self.run.padded.cells() / self.born.devices(),
             shots: self.shots,
             batches,
-            asked,
+            requested_shots,
             images,
         };
         self.way = Some(ReverseSweep::choose(job, &mut self.born, of)?);
@@ -153,9 +153,9 @@ impl Station {
     }
 
     /// Prints the reverse sweep, if there is one.
-    pub fn tell(&self, job: &Job) {
+    pub fn print_summary(&self, job: &Job) {
         if let Some(way) = &self.way {
-            way.tell(job);
+            way.print_summary(job);
         }
     }
 
@@ -164,7 +164,7 @@ impl Station {
         let what = match ways {
             Ways::Forward => Linearised::Forward,
             Ways::Back(None) => Linearised::Back,
-            Ways::Back(Some(wanted)) => Linearised::Images(wanted),
+            Ways::Back(Some(request)) => Linearised::Images(request),
         };
         let (shot, padded, gpus) = (&self.run.shot, &self.run.padded, machine.open()?);
         let on = (gpus.first(), &machine.cpu);

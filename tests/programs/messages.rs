@@ -6,7 +6,7 @@ use crate::velocity_stress::line;
 
 /// Runs the commands of a table. One line has a command, and the next one its exit code and the texts, separated by
 /// dots, that one line of its standard error must contain in this order. Words in braces are replaced as in `lines`.
-fn told(desk: &Desk, lines: &[(&str, &str)], table: &str) {
+fn check_messages(desk: &Desk, lines: &[(&str, &str)], table: &str) {
     let mut rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
     let mut cases = 0;
     while let Some(command) = rows.next() {
@@ -18,10 +18,10 @@ fn told(desk: &Desk, lines: &[(&str, &str)], table: &str) {
             .expect("what it says");
         let run = desk.sh(&command);
         assert_eq!(run.code.to_string(), code, "{command}: {run:?}");
-        let in_order = |said: &str| {
+        let in_order = |line: &str| {
             let mut words = words.split(" ... ");
             words
-                .try_fold(said, |rest, word| Some(rest.split_once(word)?.1))
+                .try_fold(line, |rest, word| Some(rest.split_once(word)?.1))
                 .is_some()
         };
         assert!(run.err.lines().any(in_order), "`{words}` of {command}: {run:?}");
@@ -62,7 +62,7 @@ const POINTS: &str = "
 ";
 
 #[test]
-fn points_and_sources_that_do_not_fit_are_told_with_their_numbers() {
+fn points_and_sources_that_do_not_fit_are_named_with_their_numbers() {
     let desk = crate::velocity_stress::desk(2);
     desk.dataset("three.rsf", "n1=3 n2=2", &[100.0; 6]);
     desk.dataset(
@@ -74,7 +74,7 @@ fn points_and_sources_that_do_not_fit_are_told_with_their_numbers() {
     desk.dataset("early.rsf", "n1=1", &[-0.01]);
     let shot = format!("{} device=cpu", line(2));
     let plain = shot.replace(" tau=0.008", "");
-    told(&desk, &[("{shot}", &shot), ("{plain}", &plain)], POINTS);
+    check_messages(&desk, &[("{shot}", &shot), ("{plain}", &plain)], POINTS);
 }
 
 const SURVEYS: &str = "
@@ -111,7 +111,7 @@ const SURVEYS: &str = "
 /// Data of another survey are refused; the message gives their axes, those of the run, and the commands that convert
 /// them.
 #[test]
-fn data_of_other_surveys_are_told_with_their_axes() {
+fn data_of_other_surveys_are_refused_with_their_axes() {
     let desk = crate::survey::desk(2);
     let line = with(2, "sous.rsf", "recs.rsf", "");
     desk.ran(&format!("{line} jdata=2 > data.rsf"));
@@ -128,7 +128,7 @@ fn data_of_other_surveys_are_told_with_their_axes() {
     }
     let of = |program: &str| line.replace("sfvsfd2d-gpu", program);
     let (back, image) = (of("sfvsgrad2d-gpu"), of("sfvsrtm2d-gpu"));
-    told(&desk, &[("{back}", &back), ("{image}", &image)], SURVEYS);
+    check_messages(&desk, &[("{back}", &back), ("{image}", &image)], SURVEYS);
 }
 
 const SILENT: &str = "
@@ -158,7 +158,7 @@ fn shots_without_data_are_counted() {
     desk.ran(&format!("{line} > data.rsf"));
     desk.ran("for k in 1 0; do sfbasics cut f4=$k < data.rsf > from$k.rsf; done; sfbasics cut f4=1 n4=1 < data.rsf > hole.rsf");
     let back = line.replace("sfvsfd2d-gpu", "sfvsgrad2d-gpu");
-    told(&desk, &[("{back}", &back)], SILENT);
+    check_messages(&desk, &[("{back}", &back)], SILENT);
     let run = desk.ran(&format!("{back} < data.rsf > out.rsf"));
     assert!(!run.err.contains("zero everywhere"), "{run:?}");
 }
@@ -205,7 +205,7 @@ sfstiffness vp=3000 vs=1000 ro=2000 n1=2000000 n2=2000000 > c.rsf
 ";
 
 #[test]
-fn models_of_layers_and_of_stiffnesses_are_told_with_their_numbers() {
+fn models_of_layers_and_of_stiffnesses_are_refused_with_their_numbers() {
     let desk = Desk::new();
     desk.dataset("vs.rsf", "n1=4 n2=5 d1=10 d2=10 o1=0 o2=5000", &[1700.0; 20]);
     desk.dataset("wide.rsf", "n1=4 n2=5 d1=10 d2=12", &[2000.0; 20]);
@@ -219,7 +219,7 @@ fn models_of_layers_and_of_stiffnesses_are_told_with_their_numbers() {
     desk.dataset("more.rsf", "n1=4 n2=6 d1=10 d2=10", &[2000.0; 24]);
     desk.dataset("cube.rsf", "n1=4 n2=5 n3=2 d1=10 d2=10 d3=10", &[1700.0; 40]);
     let layers = "sflayers horizons=30 rho=2000,2300 vp=2000,3000 vs=1000,1700 d1=10 d2=10 den=den.rsf";
-    told(&desk, &[("{layers}", layers)], MODELS);
+    check_messages(&desk, &[("{layers}", layers)], MODELS);
 }
 
 const MESHES: &str = "
@@ -291,7 +291,7 @@ const TABLES: &str = "
 ";
 
 #[test]
-fn tables_of_layers_and_of_stations_are_told_with_their_lines() {
+fn tables_of_layers_and_of_stations_are_refused_with_their_lines() {
     let desk = crate::velocity_stress::desk(2);
     for (name, text) in [
         ("few", "0 2000 1000\n"),
@@ -311,7 +311,7 @@ fn tables_of_layers_and_of_stations_are_told_with_their_lines() {
     let words = "nt=5 dt=0.001 tau=0.008 m0=1e12 nb=4 device=cpu n1=10 n2=10 d1=10 d2=10";
     let layers = format!("sfvsfd2d-gpu {words} sou=sou.rsf rec=rec.rsf");
     let stations = format!("sfvsfd3d-gpu {words} n3=10 d3=10 layers=sound utm=33 sou=volume.rsf");
-    told(&desk, &[("{layers}", &layers), ("{stations}", &stations)], TABLES);
+    check_messages(&desk, &[("{layers}", &layers), ("{stations}", &stations)], TABLES);
 }
 
 /// The number between these texts.
@@ -324,7 +324,7 @@ fn between(text: &str, before: &str, behind: &str) -> f64 {
 }
 
 #[test]
-fn meshes_and_runs_on_them_are_told_with_their_numbers() {
+fn meshes_and_runs_on_them_are_described_with_their_numbers() {
     let desk = Desk::new();
     let mesh = "sfhexmesh rho=2300 vp=3000 vs=1700 judge=n";
     let own = "surfaces=400,0 layers=4 nx=4 xmin=0 xmax=400";
@@ -341,13 +341,13 @@ fn meshes_and_runs_on_them_are_told_with_their_numbers() {
         ("{run}", &run),
         ("{back}", &back),
     ];
-    told(&desk, &lines, MESHES);
+    check_messages(&desk, &lines, MESHES);
     // The wavelength of P waves of 3000 m/s at the printed frequency.
-    let said = desk.ran(&format!("{run} sponge=150 freq=10 > out.rsf")).err;
-    let frequency = between(&said, "wavelength of P at ", " Hz");
-    let share = between(&said, "sponge=150 m is ", " of the wavelength");
-    let enough = between(&said, "; give ", " m or more, or no sponge");
+    let text = desk.ran(&format!("{run} sponge=150 freq=10 > out.rsf")).err;
+    let frequency = between(&text, "wavelength of P at ", " Hz");
+    let share = between(&text, "sponge=150 m is ", " of the wavelength");
+    let enough = between(&text, "; give ", " m or more, or no sponge");
     let wavelength = 3000.0 / frequency;
-    assert!((share - 150.0 / wavelength).abs() < 0.0051, "{said}");
-    assert!((1.0 - 1e-4..1.01).contains(&(enough / wavelength)), "{said}");
+    assert!((share - 150.0 / wavelength).abs() < 0.0051, "{text}");
+    assert!((1.0 - 1e-4..1.01).contains(&(enough / wavelength)), "{text}");
 }

@@ -184,12 +184,12 @@ fn refusals_have_their_numbers() {
             true => line.to_string(),
             false => format!("{line} > out.rsf"),
         };
-        let told = bench.refused(&line);
-        let mut rest = &told[..];
+        let message = bench.refused(&line);
+        let mut rest = &message[..];
         for word in *words {
             match rest.find(word) {
                 Some(at) => rest = &rest[at + word.len()..],
-                None => missing.push(format!("{line}: `{word}` in {told}")),
+                None => missing.push(format!("{line}: `{word}` in {message}")),
             }
         }
     }
@@ -216,16 +216,16 @@ fn headers_of_a_single_trace_are_one_trace() {
         "sfwindow < c.rsf n1=90 | sfheadermath output=2*input",
         "sfdd < c.rsf type=float | sfheadermath output=2*input",
     ] {
-        let found = bench.run(&format!(
+        let samples = bench.run(&format!(
             "{line} | sfwindow f1=80 n1=3 | sfdd type=float | sfdisfil number=n"
         ));
-        let found: Vec<&str> = found.split_whitespace().collect();
-        assert_eq!(found, ["160", "162", "164"], "{line}");
+        let samples: Vec<&str> = samples.split_whitespace().collect();
+        assert_eq!(samples, ["160", "162", "164"], "{line}");
     }
 }
 
 #[test]
-fn results_that_headers_cannot_hold_are_told() {
+fn results_that_headers_cannot_hold_are_counted() {
     let bench = Bench::new();
     let run = |formula: &str| {
         let done = bench.sh(&format!(
@@ -234,17 +234,17 @@ fn results_that_headers_cannot_hold_are_told() {
         assert_eq!(done.code, 0, "{}", done.err);
         (bench.open("z.rsf").read_all::<i32>().unwrap(), done.err)
     };
-    let (found, said) = run("sx*sy");
-    assert_eq!(found, [i32::MAX; 2]);
+    let (keys, text) = run("sx*sy");
+    assert_eq!(keys, [i32::MAX; 2]);
     assert!(
-        said.contains("output= becomes int, the type of the headers: 2 of the values are beyond the range of the type, and became its limit"),
-        "{said}"
+        text.contains("output= becomes int, the type of the headers: 2 of the values are beyond the range of the type, and became its limit"),
+        "{text}"
     );
-    let (found, said) = run("N/N");
-    assert_eq!(found, [0, 1]);
-    assert!(said.contains("1 of the values are NaN, and became 0"), "{said}");
-    let (found, said) = run("2147483647.9*(1-2*N)");
-    assert_eq!((found, said.as_str()), (vec![i32::MAX, -i32::MAX], ""));
+    let (keys, text) = run("N/N");
+    assert_eq!(keys, [0, 1]);
+    assert!(text.contains("1 of the values are NaN, and became 0"), "{text}");
+    let (keys, text) = run("2147483647.9*(1-2*N)");
+    assert_eq!((keys, text.as_str()), (vec![i32::MAX, -i32::MAX], ""));
 }
 
 /// A closed standard output is an error for programs that print; a reader that stops reading early is not.
@@ -253,10 +253,10 @@ fn text_for_a_closed_output_is_an_error() {
     let bench = Bench::new();
     bench.dataset("a.rsf", &[4, 3], &ramp(12));
     for program in ["sfattr", "sfdisfil", "sfin", "sfget n1", "sfheaderattr segy=n"] {
-        let told = bench.refused(&format!("{program} < a.rsf >&-"));
+        let message = bench.refused(&format!("{program} < a.rsf >&-"));
         assert!(
-            told.contains("standard output is closed: send it to a file"),
-            "{told}"
+            message.contains("standard output is closed: send it to a file"),
+            "{message}"
         );
     }
     assert_eq!(bench.sh("sfdisfil < a.rsf | true").code, 0);
@@ -275,9 +275,10 @@ fn quotes_of_par_files_are_those_of_a_shell() {
         assert_eq!(bench.reals("a.rsf")[3], value, "{text}");
     }
     bench.put("p.par", "output='x1 * 2'\n");
-    let told = bench.refused("sfmath n1=4 d1=1 par=p.par > a.rsf");
+    let message = bench.refused("sfmath n1=4 d1=1 par=p.par > a.rsf");
     assert!(
-        told.contains("the value of output= begins with a single quote") && told.contains("output=\"...\""),
-        "{told}"
+        message.contains("the value of output= begins with a single quote")
+            && message.contains("output=\"...\""),
+        "{message}"
     );
 }

@@ -13,7 +13,7 @@ use crate::file_id::{file_id, owner};
 use crate::{Error, Header, Result};
 
 /// The data file that `in=` of a header names.
-pub(super) struct Found {
+pub(super) struct OpenData {
     pub file: File,
     /// Its path, absolute or relative to the current folder.
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Found {
     guessed: bool,
 }
 
-impl Found {
+impl OpenData {
     /// Its name in messages.
     pub fn shown(&self) -> String {
         shown(&self.path)
@@ -54,13 +54,13 @@ pub fn data_file(path: &Path, header: &Header) -> Result<Option<DataFile>> {
     if data.as_os_str() == "stdin" {
         return Ok(None);
     }
-    let found = open_data(&data, Some(path), header)?;
-    let of_other = owner(&found.file).map(|owner| PathBuf::from(OsString::from_vec(owner)));
+    let opened = open_data(&data, Some(path), header)?;
+    let of_other = owner(&opened.file).map(|owner| PathBuf::from(OsString::from_vec(owner)));
     Ok(Some(DataFile {
-        of_other: of_other.filter(|other| is_other(other, path) && names(other, &found.file)),
-        guessed: found.guessed && found.path == data,
-        path: found.path,
-        doubt: found.doubt,
+        of_other: of_other.filter(|other| is_other(other, path) && names(other, &opened.file)),
+        guessed: opened.guessed && opened.path == data,
+        path: opened.path,
+        doubt: opened.doubt,
     }))
 }
 
@@ -98,46 +98,46 @@ fn shown(path: &Path) -> String {
 /// header. Without the attribute, the file whose length agrees with the header is taken if there is only one;
 /// else the one in the current directory, as in Madagascar, with a warning. Where both belong to other
 /// headers, the one in the header's folder is taken, with a warning.
-pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> Result<Found> {
+pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> Result<OpenData> {
     let here = open_file(path, &shown(path), "a file of numbers");
-    let found = |file: File, doubt: Option<String>| Found {
+    let first = |file: File, doubt: Option<String>| OpenData {
         file,
         path: path.to_path_buf(),
         doubt,
         guessed: false,
     };
     if path.is_absolute() {
-        return here.map(|file| found(file, None));
+        return here.map(|file| first(file, None));
     }
     let Some(place) = place else {
-        let doubt = made_elsewhere(header.history()).map(|made| {
+        let doubt = other_folder(header.history()).map(|origin| {
             format!(
-                "the header came through a pipe and was made in {made}: its data {} are read from the \
+                "the header came through a pipe and was made in {origin}: its data {} are read from the \
                 current folder; to read the data next to the header, redirect its file (< FILE) or give the \
                 file's name",
                 path.display()
             )
         });
-        return here.map(|file| found(file, doubt));
+        return here.map(|file| first(file, doubt));
     };
     let beside = folder(place).join(path.strip_prefix(".").unwrap_or(path));
-    let second = |file: File, doubt: Option<String>| Found {
+    let second = |file: File, doubt: Option<String>| OpenData {
         file,
         path: beside.clone(),
         doubt,
         guessed: false,
     };
-    let by_length = |found: Found| Found {
+    let by_length = |data: OpenData| OpenData {
         guessed: true,
-        ..found
+        ..data
     };
     match here {
         Ok(here) => {
             let Ok(other) = File::open(&beside) else {
-                return Ok(found(here, None));
+                return Ok(first(here, None));
             };
             if file_id(&here) == file_id(&other) || file_id(&other).is_none() {
-                return Ok(found(here, None));
+                return Ok(first(here, None));
             }
             let own = own_path(place);
             let is_own = |file: &File| owner(file).map(|owner| owner == own.as_os_str().as_bytes());
@@ -153,14 +153,14 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
                 ))
             };
             Ok(match (is_own(&here), is_own(&other)) {
-                (Some(true), _) => found(here, None),
+                (Some(true), _) => first(here, None),
                 (_, Some(true)) | (Some(false), None) => second(other, None),
                 // The header was moved or copied with its data.
                 (Some(false), Some(false)) => second(other, doubt("second")),
                 (None, _) => match [fits(&here), fits(&other)] {
-                    [true, false] => by_length(found(here, None)),
+                    [true, false] => by_length(first(here, None)),
                     [false, true] => by_length(second(other, None)),
-                    _ => found(here, doubt("first")),
+                    _ => first(here, doubt("first")),
                 },
             })
         }
@@ -189,18 +189,18 @@ fn expected(header: &Header) -> Option<u64> {
 }
 
 /// The last folders of the directory in which the last program of a history ran, if it is not the current directory.
-fn made_elsewhere(text: &[u8]) -> Option<String> {
+fn other_folder(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let mut lines = text.lines().rev();
-    let made = lines.find_map(|line| {
+    let origin = lines.find_map(|line| {
         let mut fields = line.split('\t').skip(2);
         let place = fields.next()?.strip_suffix(':')?;
         fields.next()?.contains('@').then(|| place.to_string())
     })?;
     // Madagascar writes fewer folders than this library.
     let here = banner::place();
-    let is_here = here == made || here.ends_with(&format!("/{made}"));
-    (!is_here && !made.is_empty()).then_some(made)
+    let is_here = here == origin || here.ends_with(&format!("/{origin}"));
+    (!is_here && !origin.is_empty()).then_some(origin)
 }
 
 /// The folder of a file, `.` for a bare name.

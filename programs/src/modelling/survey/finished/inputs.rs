@@ -36,7 +36,7 @@ fn changed_by(history: &str) -> Option<String> {
 }
 
 /// Checksums of everything except the parameters that determines the data of shots.
-pub struct MadeOf {
+pub struct InputChecksums {
     /// Names and checksums of the inputs that all shots share.
     shared: Vec<(&'static str, u64)>,
     /// Checksums of the points of each shot of the run.
@@ -44,7 +44,7 @@ pub struct MadeOf {
     picks: Picks,
 }
 
-impl MadeOf {
+impl InputChecksums {
     /// The checksums for the shots of a run with this model, which is read as a whole.
     pub fn of<M: Survey>(shot: &M, volumes: &<M::Files as Opened>::Volumes) -> anyhow::Result<Self> {
         let spreads = shot.spreads();
@@ -78,13 +78,13 @@ impl MadeOf {
     }
 
     /// Writes the checksums into the headers.
-    pub fn tell(&self, outputs: &mut Outputs) {
+    pub fn write_to(&self, outputs: &mut Outputs) {
         let [colon, between] = MARKS;
         let one = |(name, sum): &(&str, u64)| format!("{name}{colon}{sum:016x}");
         let shared: Vec<String> = self.shared.iter().map(one).collect();
-        outputs.tell(SHARED, &shared.join(between));
+        outputs.put_text(SHARED, &shared.join(between));
         let points: Vec<String> = self.points.iter().map(|sum| format!("{sum:08x}")).collect();
-        outputs.tell(POINTS, &points.join(" "));
+        outputs.put_text(POINTS, &points.join(" "));
     }
 
     /// Refuses data whose shots had other inputs; `places` are the indices in the data of the shots of this run. Warns
@@ -118,7 +118,7 @@ impl MadeOf {
             other.is_none_or(|(_, other)| *other != format!("{sum:016x}"))
         };
         let names = self.shared.iter().filter(differs).map(|(name, _)| *name);
-        let mut told: Vec<String> = names.map(String::from).collect();
+        let mut names: Vec<String> = names.map(String::from).collect();
         let points: Vec<&str> = points.split(' ').collect();
         // Shots may have been removed from the file, while its header still lists those that were written.
         let written = self.picks.of_header(&name, text("shots").as_deref())?;
@@ -130,16 +130,16 @@ impl MadeOf {
             other.is_some_and(|other| *other != format!("{:08x}", self.points[shot]))
         });
         let moved = moved.next().map(|shot| self.picks.number(shot));
-        told.extend(moved.map(|number| format!("the points of shot {number}")));
-        if told.is_empty() {
+        names.extend(moved.map(|number| format!("the points of shot {number}")));
+        if names.is_empty() {
             return Ok(());
         }
-        told.truncate(super::TOLD);
+        names.truncate(super::MOST_DIFFERENCES);
         bail!(
             "{name} is of a run with other inputs ({}): {TAKES}; give the files of that run, or leave out \
             finished=; to combine shots of both runs, remove these checksums from the header with sfput \
             {SHARED}=",
-            told.join(", ")
+            names.join(", ")
         );
     }
 }
