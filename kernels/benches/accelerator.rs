@@ -66,19 +66,19 @@ fn measure(case: &Case, devices: &[Arc<Cuda>], repeat: usize, copy: f64) -> Resu
 
 fn main() {
     let words = Words::new();
-    let found = match probe() {
-        Ok(found) => found,
+    let properties = match probe() {
+        Ok(properties) => properties,
         Err(absent) => return println!("skipped: {absent}"),
     };
     let gpus = words.number("gpus", 1);
-    if found.len() < gpus {
-        return println!("skipped: {gpus} GPUs asked for, {} found", found.len());
+    if properties.len() < gpus {
+        return println!("skipped: {gpus} GPUs asked for, {} found", properties.len());
     }
     let devices: Vec<Arc<Cuda>> = (0..gpus)
-        .map(|k| Arc::new(Cuda::open(found[k].number).expect("a device")))
+        .map(|k| Arc::new(Cuda::open(properties[k].number).expect("a device")))
         .collect();
     let copy = copy_speed(&devices[0]).expect("memory for a copy");
-    println!("{} x {}, copy {:.0} GB/s", gpus, found[0].name, copy / 1e9);
+    println!("{} x {}, copy {:.0} GB/s", gpus, properties[0].name, copy / 1e9);
     for n in words.text("n", "512").split('/') {
         for tile in tiles(&words.text("tile", "")) {
             let case = words.case(n.parse().expect("a number"), gpus, tile);

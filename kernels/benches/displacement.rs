@@ -106,8 +106,8 @@ const CASES: [(usize, Coefficients, &str, &str, &str); 4] = [
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let get = |key: &str, default: &str| {
-        let found = words.iter().find_map(|w| w.strip_prefix(&format!("{key}=")));
-        found.unwrap_or(default).to_string()
+        let value = words.iter().find_map(|w| w.strip_prefix(&format!("{key}=")));
+        value.unwrap_or(default).to_string()
     };
     let number = |key: &str, default: &str| get(key, default).parse::<usize>().expect("a number");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -135,7 +135,7 @@ fn main() {
         .map(|t| t.parse::<usize>().expect("threads=1,2"))
     {
         let copy = if get("triad", "y") == "y" {
-            machine::tell_triad(t, one)
+            machine::print_triad(t, one)
         } else {
             f64::NAN
         };

@@ -176,12 +176,12 @@ fn against<M: Machine<3>>(
     let memory = room.min((share * all as f64) as usize);
     let schedule = CheckpointSchedule::choose(steps, [state, step], memory).expect("enough memory");
     let mut gradient = || {
-        let made = case.with(|setup| {
+        let is_zero = case.with(|setup| {
             adjoint
                 .gradient((setup, &shot), &schedule, Ok)
-                .map(|found| found.is_zero())
+                .map(|gradient| gradient.is_zero())
         });
-        assert!(!made.expect("the shot runs"), "the gradient is zero");
+        assert!(!is_zero.expect("the shot runs"), "the gradient is zero");
     };
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..words.number("repeat", 3) + 1 {
@@ -276,13 +276,13 @@ fn main() {
         words.text(key, default).split('/').map(str::to_string).collect()
     };
     let gpus = words.number("gpus", 0);
-    let found = match probe() {
-        Ok(found) => found.len(),
+    let count = match probe() {
+        Ok(properties) => properties.len(),
         Err(absent) if gpus > 0 => return println!("skipped: {absent}"),
         Err(_) => 0,
     };
-    if found < gpus {
-        return println!("skipped: {gpus} GPUs asked for, {found} found");
+    if count < gpus {
+        return println!("skipped: {gpus} GPUs asked for, {count} found");
     }
     let devices: Vec<Arc<Cuda>> = (0..gpus)
         .map(|k| Arc::new(Cuda::open(k).expect("a GPU that was found opens")))

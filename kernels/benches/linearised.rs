@@ -26,8 +26,8 @@ use watched::Watched;
 
 fn main() {
     let words = Words::new();
-    let found = match probe() {
-        Ok(found) => found,
+    let properties = match probe() {
+        Ok(properties) => properties,
         Err(absent) => return println!("skipped: {absent}"),
     };
     let open = |properties: &Properties| {
@@ -35,12 +35,12 @@ fn main() {
         Arc::new(Watched::new(device, words.text("apart", "n") == "y"))
     };
     let count = words.number("gpus", 1);
-    if count == 0 || count > found.len() {
-        return println!("gpus={count}: there are {}", found.len());
+    if count == 0 || count > properties.len() {
+        return println!("gpus={count}: there are {}", properties.len());
     }
-    let devices: Vec<_> = found[..count].iter().map(open).collect();
+    let devices: Vec<_> = properties[..count].iter().map(open).collect();
     let copy = copy_speed(&devices[0].device).expect("memory for a copy");
-    println!("{} x {}, copy {:.0} GB/s", count, found[0].name, copy / 1e9);
+    println!("{} x {}, copy {:.0} GB/s", count, properties[0].name, copy / 1e9);
     let place = Place {
         ranks: &Alone,
         devices,

@@ -26,9 +26,9 @@ ROCK = {"iso": "2300 2800 1500 9999 9999", "loss": "2300 2800 1500 80 40", "flui
 def settings(text, values):
     """Returns the text of a parameter file of SPECFEM3D with the given values; each key must occur exactly once."""
     for key, value in values.items():
-        text, found = re.subn(rf"(?m)^(\s*{key}\s*=\s*)[^#\n]*", rf"\g<1>{value}  ", text)
-        if found != 1:
-            sys.exit(f"peer_specfem.py: the file has {found} lines of {key}; SPECFEM3D 4.1.1 has one")
+        text, count = re.subn(rf"(?m)^(\s*{key}\s*=\s*)[^#\n]*", rf"\g<1>{value}  ", text)
+        if count != 1:
+            sys.exit(f"peer_specfem.py: the file has {count} lines of {key}; SPECFEM3D 4.1.1 has one")
     return text
 
 
@@ -89,23 +89,23 @@ def theirs(home, folder, words):
     """Runs SPECFEM3D once and returns millions of element-steps per second, from the time that it reports for its time loop."""
     run(home, folder, "xspecfem3D")
     with open(os.path.join(folder, "OUTPUT_FILES", "output_solver.txt"), encoding="utf-8", errors="replace") as file:
-        found = re.findall(r"Total elapsed time in seconds =\s*(\S+)", file.read())
-    if not found:
+        times = re.findall(r"Total elapsed time in seconds =\s*(\S+)", file.read())
+    if not times:
         sys.exit("peer_specfem.py: output_solver.txt of SPECFEM3D has no line 'Total elapsed time in seconds'")
     n = words["n"]
-    return n[0] * n[1] * n[2] * words["steps"] / float(found[-1]) / 1e6
+    return n[0] * n[1] * n[2] * words["steps"] / float(times[-1]) / 1e6
 
 
 def ours(words):
     """Runs the benchmark `elements` once and returns millions of element-steps per second."""
     text = ",".join(str(count) for count in words["n"])
-    asked = [f"law={words['law']}", f"n={text}", f"steps={words['steps']}", "threads=1", "repeat=1"]
-    line = ["cargo", "bench", "-q", "-p", "kernels", "--bench", "elements", "--", *asked]
+    parameters = [f"law={words['law']}", f"n={text}", f"steps={words['steps']}", "threads=1", "repeat=1"]
+    line = ["cargo", "bench", "-q", "-p", "kernels", "--bench", "elements", "--", *parameters]
     done = subprocess.run(line, cwd=TOP, capture_output=True, text=True)
-    found = re.findall(r"([0-9.]+) M element-steps/s", done.stdout)
-    if not found:
+    rates = re.findall(r"([0-9.]+) M element-steps/s", done.stdout)
+    if not rates:
         sys.exit(f"peer_specfem.py: the benchmark says no rate:\n{(done.stdout + done.stderr)[-2000:]}")
-    return float(found[-1])
+    return float(rates[-1])
 
 
 def main(arguments):

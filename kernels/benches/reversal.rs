@@ -18,7 +18,7 @@ use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, ImageRequest, Parameters};
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, SLABS, Shot, Simulation};
 use kernels::source::{Action, Source};
 use std::time::Instant;
@@ -160,7 +160,7 @@ fn measure(case: &Case, words: &Words) -> Result<(), Error> {
         .collect();
     let steps = case.steps;
     let all = CheckpointSchedule::choose(steps, born.sizes(), usize::MAX / 4)?;
-    let plain = Wanted::plain();
+    let plain = ImageRequest::plain();
     let of_images = CheckpointSchedule::choose(steps, born.sizes_of_images(&plain), usize::MAX / 4)?;
     let boundary = born
         .boundary_sizes()
@@ -212,7 +212,7 @@ fn measure(case: &Case, words: &Words) -> Result<(), Error> {
 fn main() -> Result<(), Error> {
     let words = Words::new();
     machine::describe(&Cpu::new(0)?);
-    machine::tell_triad(1, None);
+    machine::print_triad(1, None);
     let number = |key: &str, word: &str| {
         let refused = || Error::setup(format!("{key}={word}: a number is needed"));
         word.parse::<usize>().map_err(|_| refused())

@@ -213,8 +213,8 @@ fn staggered(n: usize, nb: usize, steps: usize, threads: usize) -> (Run, usize) 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let text = |key: &str, default: &str| {
-        let found = words.iter().find_map(|w| w.strip_prefix(&format!("{key}=")));
-        found.unwrap_or(default).to_string()
+        let value = words.iter().find_map(|w| w.strip_prefix(&format!("{key}=")));
+        value.unwrap_or(default).to_string()
     };
     let number = |key: &str, default: &str| text(key, default).parse::<usize>().expect("a number");
     let (n, nb, threads) = (number("n", "300"), number("nb", "16"), number("threads", "0"));

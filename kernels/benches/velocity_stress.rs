@@ -188,7 +188,7 @@ fn main() -> Result<(), Error> {
     }
     machine::describe(&processors(&words)?);
     if words.text("triad", "y") == "y" {
-        machine::tell_triad(words.number("threads", 1), None);
+        machine::print_triad(words.number("threads", 1), None);
     }
     let surface = words.text("free", "n") == "y";
     let bad = |key: &str, word: &str| {

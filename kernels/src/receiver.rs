@@ -37,7 +37,7 @@ pub struct Readings {
     /// Rates of rotation.
     pub rotation: bool,
     /// Whether snapshots hold the pressure.
-    pub films_pressure: bool,
+    pub pressure_snapshots: bool,
 }
 
 impl Readings {

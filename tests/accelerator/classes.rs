@@ -71,8 +71,13 @@ fn equal<T: Real + Default, A: Accelerator>(
                 let far = misfit(&full, &own);
                 println!("{ndim}-D {class} {:?}: {far:.1e}", settings()[k]);
                 assert!(far < limit, "{ndim}-D {class} {:?}: {far}", settings()[k]);
-                let found = difference(&own, &of(class, &slabs));
-                assert_eq!(found, None, "{ndim}-D {class} {:?} on slabs", settings()[k]);
+                let first_difference = difference(&own, &of(class, &slabs));
+                assert_eq!(
+                    first_difference,
+                    None,
+                    "{ndim}-D {class} {:?} on slabs",
+                    settings()[k]
+                );
             }
         }
     }
@@ -110,8 +115,8 @@ fn oblique<T: Real + Default, A: Accelerator>(machines: &Machines<A>, numbers: &
             let far = misfit(&cpu, &whole);
             println!("{ndim}-D triclinic {:?}: {far:.1e}", settings()[k]);
             assert!(far < limit, "{ndim}-D {:?}: {far}", settings()[k]);
-            let found = difference(&whole, &record(machines, &shot, &earth, of(&slabs)));
-            assert_eq!(found, None, "{ndim}-D {:?} on slabs", settings()[k]);
+            let first_difference = difference(&whole, &record(machines, &shot, &earth, of(&slabs)));
+            assert_eq!(first_difference, None, "{ndim}-D {:?} on slabs", settings()[k]);
         }
     }
 }

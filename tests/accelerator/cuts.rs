@@ -45,8 +45,8 @@ fn same_bits<T: Real + Default, A: Accelerator>(machines: &Machines<A>, small: &
         let whole: Tape<T> = record(machines, &shot, &medium, of(&[]));
         assert!(whole.peak() > 0.0 && whole.snapshots.len() > 1);
         for slabs in machines.some(cuts.iter(), k) {
-            let found = difference(&whole, &record(machines, &shot, &medium, of(slabs)));
-            assert_eq!(found, None, "{setting:?}, slabs {slabs:?}, {tile:?}");
+            let first_difference = difference(&whole, &record(machines, &shot, &medium, of(slabs)));
+            assert_eq!(first_difference, None, "{setting:?}, slabs {slabs:?}, {tile:?}");
         }
     }
 }
@@ -66,8 +66,8 @@ pub fn slabs_in_float64_give_the_same_bits<A: Accelerator>(machines: &Machines<A
         shot.quantity = Quantity::of_displacement(true);
         let whole: Tape<f64> = record(machines, &shot, &medium, on(&[]));
         for slabs in &cuts[3..] {
-            let found = difference(&whole, &record(machines, &shot, &medium, on(slabs)));
-            assert_eq!(found, None, "{ndim}-D {slabs:?}");
+            let first_difference = difference(&whole, &record(machines, &shot, &medium, on(slabs)));
+            assert_eq!(first_difference, None, "{ndim}-D {slabs:?}");
         }
     }
 }
@@ -86,8 +86,11 @@ pub fn repeats_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
         let one = world(machines, &small, &shot, &[]);
         for repeat in 0..if machines.quick { 20 } else { 2 } {
             for slabs in [&[][..], several] {
-                let found = difference(&one, &world(machines, &small, &shot, slabs));
-                assert_eq!(found, None, "{ndim}-D repeat {repeat}, slabs {slabs:?}");
+                let first_difference = difference(&one, &world(machines, &small, &shot, slabs));
+                assert_eq!(
+                    first_difference, None,
+                    "{ndim}-D repeat {repeat}, slabs {slabs:?}"
+                );
             }
         }
     }

@@ -19,7 +19,7 @@ const PLENTY: usize = 1 << 33;
 
 /// The results of a shot: the gradient at the nodes of a grid by parameter, the derivatives with respect to sources,
 /// and the records.
-struct Found<const D: usize> {
+struct ShotResults<const D: usize> {
     gradient: Vec<Vec<f64>>,
     sources: Vec<SourceGradient<D>>,
     records: Vec<f32>,
@@ -52,11 +52,11 @@ fn lattice<const D: usize>(world: &World<D>) -> Lattice<D> {
 }
 
 /// The gradient of half the sum of the squared records, with `memory` bytes for the stored wavefield.
-fn found<const D: usize, M: Machine<D>>(
+fn shot_results<const D: usize, M: Machine<D>>(
     adjoint: &mut Adjoint<D, M>,
     world: &World<D>,
     memory: usize,
-) -> Found<D> {
+) -> ShotResults<D> {
     let (setup, sizes) = (world.setup(), adjoint.sizes());
     let schedule = CheckpointSchedule::choose(adjoint.steps(), sizes, memory).expect("enough memory");
     let mut kept = Vec::new();
@@ -65,7 +65,7 @@ fn found<const D: usize, M: Machine<D>>(
         Ok(records)
     });
     let (gradient, sources) = result.expect("the shot runs");
-    Found {
+    ShotResults {
         gradient: at_nodes(&gradient, world),
         sources,
         records: kept,
@@ -96,9 +96,9 @@ fn close<const D: usize, A: Accelerator>(
     parameters: Parameters,
 ) -> f64 {
     let world = World::new(recipe);
-    let cpu = found(&mut on_processors(&world, parameters), &world, PLENTY);
+    let cpu = shot_results(&mut on_processors(&world, parameters), &world, PLENTY);
     let (mut adjoint, device) = on_a_device(machines, &world, parameters);
-    let own = found(&mut adjoint, &world, PLENTY);
+    let own = shot_results(&mut adjoint, &world, PLENTY);
     drop(adjoint);
     device.finish().expect("no damage was done");
     let mut far = vec![relative_difference(&own.records, &cpu.records)];
@@ -362,9 +362,9 @@ pub fn adjoints_of_elements_have_the_same_bits_in_any_memory<A: Accelerator>(mac
     {
         let world = World::new(recipe);
         let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
-        let all = found(&mut adjoint, &world, PLENTY);
+        let all = shot_results(&mut adjoint, &world, PLENTY);
         let [state, step] = adjoint.sizes();
-        let few = found(&mut adjoint, &world, 4 * state + 9 * step);
+        let few = shot_results(&mut adjoint, &world, 4 * state + 9 * step);
         assert_eq!(all.gradient, few.gradient, "{}", world.what);
         assert_eq!(all.sources, few.sources, "{}", world.what);
         assert_eq!(all.records, few.records, "{}", world.what);
@@ -391,13 +391,13 @@ pub fn the_next_shot_of_elements_has_its_own_gradient<A: Accelerator>(machines: 
         second.shot.receivers.pop();
         second.shot.receivers.reverse();
         let (mut adjoint, _device) = on_a_device(machines, &first, parameters);
-        found(&mut adjoint, &first, PLENTY);
+        shot_results(&mut adjoint, &first, PLENTY);
         adjoint
             .next_shot(&second.setup(), &second.shot)
             .expect("a valid world");
-        let next = found(&mut adjoint, &second, PLENTY);
+        let next = shot_results(&mut adjoint, &second, PLENTY);
         let (mut alone, _device) = on_a_device(machines, &second, parameters);
-        let alone = found(&mut alone, &second, PLENTY);
+        let alone = shot_results(&mut alone, &second, PLENTY);
         assert_eq!(next.gradient, alone.gradient, "{}", first.what);
         assert_eq!(next.sources, alone.sources, "{}", first.what);
         assert_eq!(next.records, alone.records, "{}", first.what);
@@ -412,7 +412,7 @@ pub fn every_kernel_of_element_gradients<A: Accelerator>(machines: &Machines<A>)
     for (recipe, parameters) in recipes(plane) {
         let world = World::new(recipe);
         let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
-        found(&mut adjoint, &world, PLENTY);
+        shot_results(&mut adjoint, &world, PLENTY);
         perturbed(&mut adjoint, &world, parameters);
     }
     let volume = Recipe {
@@ -423,7 +423,7 @@ pub fn every_kernel_of_element_gradients<A: Accelerator>(machines: &Machines<A>)
         let world = World::new(recipe);
         let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
         let [state, step] = adjoint.sizes();
-        found(&mut adjoint, &world, 3 * state + 4 * step);
+        shot_results(&mut adjoint, &world, 3 * state + 4 * step);
         perturbed(&mut adjoint, &world, parameters);
     }
 }

@@ -54,7 +54,7 @@ fn recipes<const D: usize>(counts: [usize; D]) -> Vec<Recipe<D>> {
 }
 
 /// Ratio of the predicted bytes to those that are taken of a device that holds a whole mesh.
-fn told_over_taken<const D: usize>(recipe: Recipe<D>) -> f64 {
+fn predicted_over_taken<const D: usize>(recipe: Recipe<D>) -> f64 {
     let world = World::new(recipe);
     let setup = world.setup();
     let device = Arc::new(Emulator::new());
@@ -76,19 +76,19 @@ fn told_over_taken<const D: usize>(recipe: Recipe<D>) -> f64 {
         (3, false) => world.mesh.absorbing().len() * (recipe.degree + 1).pow(2),
         _ => 0,
     };
-    let told = bytes(&setup, points) + 13 * 4 * faces;
-    let ratio = told as f64 / taken as f64;
-    println!("predicted {told}, taken {taken}, {ratio:.3}: {}", world.what);
+    let predicted = bytes(&setup, points) + 13 * 4 * faces;
+    let ratio = predicted as f64 / taken as f64;
+    println!("predicted {predicted}, taken {taken}, {ratio:.3}: {}", world.what);
     ratio
 }
 
 #[test]
-fn a_run_on_a_mesh_takes_what_was_told() {
+fn a_run_on_a_mesh_takes_what_was_predicted() {
     if !Emulator::ready() {
         return;
     }
-    let plane = recipes([14, 12]).into_iter().map(told_over_taken);
-    let volume = recipes([6, 5, 4]).into_iter().map(told_over_taken);
+    let plane = recipes([14, 12]).into_iter().map(predicted_over_taken);
+    let volume = recipes([6, 5, 4]).into_iter().map(predicted_over_taken);
     let ratios: Vec<f64> = plane.chain(volume).collect();
     assert_eq!(ratios.len(), 20);
     for (k, ratio) in ratios.into_iter().enumerate() {
@@ -112,23 +112,24 @@ fn gradients_are_refused_before_they_take_memory() {
     }
     for recipe in recipes([8, 6]).into_iter().take(9).step_by(4) {
         let world = World::new(recipe);
-        let made = |memory: usize| {
+        let bytes_with = |memory: usize| {
             let device = Arc::new(Emulator::new().with_memory(memory));
             let cpu = Cpu::new(1).expect("one thread");
             let parameters = Parameters::Speeds;
-            let made = adjoint((device.clone(), cpu), &world.setup(), &world.shot, parameters);
+            let adjoint = adjoint((device.clone(), cpu), &world.setup(), &world.shot, parameters);
             let taken = memory - device.free_bytes().expect("it reports its memory");
-            made.map(|made| (made.machine_bytes(), taken))
+            adjoint
+                .map(|adjoint| (adjoint.machine_bytes(), taken))
                 .map_err(|error| error.to_string())
         };
-        let (_, taken) = made(1 << 30).expect("room for all");
+        let (_, taken) = bytes_with(1 << 30).expect("room for all");
         // With 5 % more memory than it takes the gradient is made; with half of it the gradient is refused, and the
         // message gives the numbers.
-        assert!(made(taken + taken / 20 + 4096).is_ok(), "{}", world.what);
-        let said = made(taken / 2).expect_err("half of the room");
+        assert!(bytes_with(taken + taken / 20 + 4096).is_ok(), "{}", world.what);
+        let message = bytes_with(taken / 2).expect_err("half of the room");
         assert!(
-            said.contains("has too little memory for ") && said.contains(" GB are free; "),
-            "{said}"
+            message.contains("has too little memory for ") && message.contains(" GB are free; "),
+            "{message}"
         );
     }
 }
@@ -153,10 +154,10 @@ fn receivers_of_gradients_are_counted() {
             receivers: all.take(receivers).copied().collect(),
             ..world.shot.clone()
         };
-        let made = adjoint((device.clone(), cpu), &world.setup(), &shot, Parameters::Speeds);
-        [made.expect("room").machine_bytes(), before - free()]
+        let adjoint = adjoint((device.clone(), cpu), &world.setup(), &shot, Parameters::Speeds);
+        [adjoint.expect("room").machine_bytes(), before - free()]
     };
     let (few, many) = (of(4), of(404));
-    let [told, taken] = [0, 1].map(|k| many[k] - few[k]);
-    assert_eq!(told, taken);
+    let [reported, taken] = [0, 1].map(|k| many[k] - few[k]);
+    assert_eq!(reported, taken);
 }

@@ -336,8 +336,8 @@ const CUTS: [&[usize]; 4] = [&[21], &[12, 31], &[6, 13, 20, 39], &[5, 11, 18, 24
 pub fn same_bits<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &World<D>) {
     let whole = record(machines, world, &[]);
     for cuts in CUTS {
-        let found = difference(&whole, &record(machines, world, cuts));
-        assert_eq!(found, None, "{cuts:?} {}", world.what);
+        let first_difference = difference(&whole, &record(machines, world, cuts));
+        assert_eq!(first_difference, None, "{cuts:?} {}", world.what);
     }
 }
 

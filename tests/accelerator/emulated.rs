@@ -48,8 +48,8 @@ fn blocks_and_threads_in_reverse_give_the_same_bits() {
             shot.quantity = Quantity::of_displacement(k == 3);
             let one = world(&forth, &small, &shot, &[]);
             for slabs in [&[][..], &cut] {
-                let found = difference(&one, &world(&back, &small, &shot, slabs));
-                assert_eq!(found, None, "{ndim}-D {:?} {slabs:?}", settings()[k]);
+                let first_difference = difference(&one, &world(&back, &small, &shot, slabs));
+                assert_eq!(first_difference, None, "{ndim}-D {:?} {slabs:?}", settings()[k]);
             }
         }
     }
@@ -203,10 +203,10 @@ fn refused_ranks_close_the_memory_of_others() {
             ..ParallelOptions::default()
         };
         let refused = simulation.run_among(&ranks, &mut Tape::default(), options);
-        let said = refused.expect_err("an impossible transport").to_string();
+        let message = refused.expect_err("an impossible transport").to_string();
         assert!(
-            said.contains("the GPU of a neighbour cannot be reached"),
-            "{said}"
+            message.contains("the GPU of a neighbour cannot be reached"),
+            "{message}"
         );
         ranks.open.map(|most| most.get() > 0)
     });

@@ -63,12 +63,12 @@ pub fn an_unstable_run_is_noticed<A: Accelerator>(machines: &Machines<A>) {
     let (first, ..) = noticed(first);
     for jcheck in [7, 50, 1000] {
         let (s, earth) = lens(jcheck);
-        let (cpu, said) = on_cpu(&s, lens(jcheck).1);
-        let (step, ..) = noticed(said);
+        let (cpu, failure) = on_cpu(&s, lens(jcheck).1);
+        let (step, ..) = noticed(failure);
         let mut cells = Vec::new();
         for slabs in [&[][..], &[8, 30, 38], &[10, 12, 20, 16, 18]] {
-            let (tape, said) = run(machines, &s, &earth, on(slabs));
-            let (here, cell, medium) = noticed(said);
+            let (tape, failure) = run(machines, &s, &earth, on(slabs));
+            let (here, cell, medium) = noticed(failure);
             assert_eq!(
                 here, step,
                 "jcheck {jcheck}, first {first}, slabs {slabs:?}: {cell}"
@@ -113,16 +113,20 @@ pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machine
         for (step, jcheck) in [(0, 1), (5, 1), (11, 4), (14, 4), (17, 100), (29, 1)] {
             let shot = burst(&small, step, jcheck);
             let earth = || medium::<f32>(&small.padded, |_| (Stiffness::isotropic(speeds), rho));
-            let (cpu, said) = on_cpu(&shot, earth());
-            let said = noticed(said);
+            let (cpu, failure) = on_cpu(&shot, earth());
+            let failure = noticed(failure);
             for slabs in [&[][..], &cut, &behind] {
                 let (tape, here) = run(machines, &shot, &earth(), on(slabs));
                 let here = noticed(here);
                 let what = format!("{ndim}-D step {step}, jcheck {jcheck}, slabs {slabs:?}");
-                assert_eq!(here.0, said.0, "{what}");
+                assert_eq!(here.0, failure.0, "{what}");
                 // Later the overflow has reached the outermost cells, which engines may or may not multiply by zero.
                 if here.0 < step + 2 {
-                    assert_eq!((&here.1, numbers(&here.2)), (&said.1, numbers(&said.2)), "{what}");
+                    assert_eq!(
+                        (&here.1, numbers(&here.2)),
+                        (&failure.1, numbers(&failure.2)),
+                        "{what}"
+                    );
                 }
                 assert_eq!(tape.steps, cpu.steps, "{what}");
                 assert_eq!(tape.snapshots.len(), cpu.snapshots.len(), "{what}");
@@ -173,9 +177,9 @@ pub fn a_recorder_that_fails_ends_the_run<A: Accelerator>(machines: &Machines<A>
                     left,
                     tape: Tape::default(),
                 };
-                let said = simulation.run(&mut full);
-                let said = said.expect_err("the recorder failed").to_string();
-                assert_eq!(said, "no space left on device");
+                let outcome = simulation.run(&mut full);
+                let message = outcome.expect_err("the recorder failed").to_string();
+                assert_eq!(message, "no space left on device");
                 let steps = &full.tape.steps;
                 assert!(
                     steps.len() <= left && steps.iter().copied().eq(0..steps.len()),

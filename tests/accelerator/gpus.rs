@@ -17,9 +17,9 @@ use std::sync::{Arc, LazyLock};
 static HELD: LazyLock<Vec<Cuda>> = LazyLock::new(|| match real::gpus("every test of gpus") {
     0 => Vec::new(),
     _ => {
-        let found = probe().expect("devices were found a moment ago");
+        let properties = probe().expect("devices were found a moment ago");
         let open = |device: &Properties| Cuda::open(device.number).expect("a device that was found opens");
-        found.iter().map(open).collect()
+        properties.iter().map(open).collect()
     }
 });
 
@@ -118,8 +118,12 @@ fn a_full_device_gives_the_same_bits_every_time() {
                 let mut tape = Tape::default();
                 simulation.run(&mut tape).expect("the shot runs");
                 let first = first.get_or_insert_with(|| tape.clone());
-                let found = difference(first, &tape);
-                assert_eq!(found, None, "{}-D {symmetry:?}, turn {turn}", grid.ndim);
+                let first_difference = difference(first, &tape);
+                assert_eq!(
+                    first_difference, None,
+                    "{}-D {symmetry:?}, turn {turn}",
+                    grid.ndim
+                );
             }
         }
     }
@@ -172,9 +176,9 @@ fn clusters_of_blocks_give_the_same_bits() {
             let one: Tape<f32> = record(&machines, &shot, &earth, of(alone, &[]));
             assert!(one.peak() > 0.0, "something is recorded");
             for slabs in [&[][..], &[20, 23], &[9, 17, 8, 9]] {
-                let found = difference(&one, &record(&machines, &shot, &earth, of(pair, slabs)));
+                let first_difference = difference(&one, &record(&machines, &shot, &earth, of(pair, slabs)));
                 assert_eq!(
-                    found,
+                    first_difference,
                     None,
                     "{rows} rows, {symmetry} {:?}, slabs {slabs:?}",
                     settings()[k]

@@ -39,8 +39,13 @@ pub fn replayed_steps_equal_steps<A: Accelerator>(machines: &Machines<A>) {
             }
             let replayed = world(machines, &tiny, &shot, &[]);
             assert_eq!(replayed.steps.len(), steps.div_ceil(jdata));
-            let found = difference(&replayed, &world(machines, &tiny, &shot, &slabs));
-            assert_eq!(found, None, "{n:?} {:?}", [steps, jdata, jsnap, jcheck]);
+            let first_difference = difference(&replayed, &world(machines, &tiny, &shot, &slabs));
+            assert_eq!(
+                first_difference,
+                None,
+                "{n:?} {:?}",
+                [steps, jdata, jsnap, jcheck]
+            );
         }
     }
 }

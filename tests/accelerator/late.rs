@@ -109,8 +109,8 @@ fn displacement_needs_its_marks_alone() {
             let one = world(&prompt, &small, &shot, &[]);
             for (j, slabs) in [&[][..], cuts[0], cuts[1]].into_iter().enumerate() {
                 let machines = on_queues(LATE[(j + k) % LATE.len()]);
-                let found = difference(&one, &world(&machines, &small, &shot, slabs));
-                assert_eq!(found, None, "{ndim}-D {:?} {slabs:?}", settings()[k]);
+                let first_difference = difference(&one, &world(&machines, &small, &shot, slabs));
+                assert_eq!(first_difference, None, "{ndim}-D {:?} {slabs:?}", settings()[k]);
             }
         }
     }

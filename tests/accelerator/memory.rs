@@ -76,23 +76,23 @@ fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetr
     let (simulation, reading) = prepared((padded, shot), machines, classes);
     let running: Vec<usize> = shims.iter().map(|emulator| used(emulator)).collect();
     // The simulation reports all its memory, except for tables of a few bytes.
-    let (said, all) = (simulation.bytes(), running.iter().sum::<usize>());
+    let (reported, all) = (simulation.bytes(), running.iter().sum::<usize>());
     assert!(
-        said <= all && all - said <= PAGE * slabs,
-        "{said} bytes are reported, {all} taken"
+        reported <= all && all - reported <= PAGE * slabs,
+        "{reported} bytes are reported, {all} taken"
     );
     reading.into_iter().zip(running).map(|(a, b)| a.max(b)).collect()
 }
 
 #[test]
-fn a_run_takes_what_was_told() {
+fn a_run_takes_what_was_predicted() {
     if !Emulator::ready() {
         return;
     }
     use Symmetry::{Isotropic, Orthorhombic, Vti};
     for ndim in [2, 3] {
         let (padded, shot) = large(ndim);
-        for (slabs, known, found) in [
+        for (slabs, known, class) in [
             (1, Isotropic, Isotropic),
             (1, Vti, Vti),
             (1, Orthorhombic, Orthorhombic),
@@ -102,15 +102,18 @@ fn a_run_takes_what_was_told() {
             let layouts = SLABS
                 .partition(padded.planes(), slabs)
                 .expect("the grid is thick enough");
-            for (layout, taken) in layouts.iter().zip(taken(&padded, &shot, slabs, (known, found))) {
-                let told = bytes(&shot, &padded, layout, known, 0);
-                println!("{ndim}-D {slabs} slabs {known} {found}: predicted {told}, taken {taken}");
-                assert!(taken + OWN <= told, "{taken} bytes were taken, {told} predicted");
+            for (layout, taken) in layouts.iter().zip(taken(&padded, &shot, slabs, (known, class))) {
+                let predicted = bytes(&shot, &padded, layout, known, 0);
+                println!("{ndim}-D {slabs} slabs {known} {class}: predicted {predicted}, taken {taken}");
+                assert!(
+                    taken + OWN <= predicted,
+                    "{taken} bytes were taken, {predicted} predicted"
+                );
                 // Each of the arrays, levels, staging memory, sources and records may end in the middle of a page. If
                 // the class that is known before is wider than the one found, the prediction is that of the wider
                 // class.
-                if known == found {
-                    let spare = told - OWN - taken;
+                if known == class {
+                    let spare = predicted - OWN - taken;
                     assert!(spare <= 16 * PAGE, "{spare} bytes too many are predicted");
                 }
             }
@@ -121,7 +124,7 @@ fn a_run_takes_what_was_told() {
 /// Messages that are sent from devices are part of the prediction; if they do not fit on one device, all ranks report
 /// it.
 #[test]
-fn messages_of_ranks_are_told_and_refused_together() {
+fn messages_of_ranks_are_predicted_and_refused_together() {
     if !Emulator::ready() {
         return;
     }
@@ -138,7 +141,7 @@ fn messages_of_ranks_are_told_and_refused_together() {
         reach_devices: true,
         apart: true,
     };
-    let told = |k: usize, outer: usize| bytes(&shot, &padded, &layouts[k], class, outer);
+    let predicted = |k: usize, outer: usize| bytes(&shot, &padded, &layouts[k], class, outer);
     let met = |room: [usize; 3]| {
         thread_ranks(3, talents, |ranks| {
             let k = ranks.rank();
@@ -161,10 +164,10 @@ fn messages_of_ranks_are_told_and_refused_together() {
         let ways = outcome.expect("the neighbours connect");
         let outer = ways.len();
         assert!(ways.iter().all(|way| *way == Transport::CudaAware));
-        let (told, silent) = (told(k, outer), told(k, 0));
-        println!("rank {k}: predicted {told}, {after} taken, {before} before");
-        assert!(outer > 0 && after > before && after + OWN <= told && told > silent);
-        assert!(told - OWN - after <= 16 * PAGE);
+        let (predicted, silent) = (predicted(k, outer), predicted(k, 0));
+        println!("rank {k}: predicted {predicted}, {after} taken, {before} before");
+        assert!(outer > 0 && after > before && after + OWN <= predicted && predicted > silent);
+        assert!(predicted - OWN - after <= 16 * PAGE);
         // Messages in the memory of the host take no device memory, and at least as much memory of the host.
         let here = &layouts[k..k + 1];
         assert!(host_bytes(&shot, &padded, here, outer) >= host_bytes(&shot, &padded, here, 0));
@@ -185,7 +188,7 @@ fn messages_of_ranks_are_told_and_refused_together() {
 
 /// Messages to and from neighbours on other ranks have separate memory, for eight planes of every component.
 #[test]
-fn messages_are_told_to_the_byte() {
+fn messages_are_predicted_to_the_byte() {
     // There are many neighbours, so that no other part of the memory is larger.
     let many = 5000;
     for (ndim, plane) in [(2, 944), (3, 112 * 128)] {
@@ -198,9 +201,9 @@ fn messages_are_told_to_the_byte() {
         let message = ndim * 8 * plane * 4;
         let host = |outer: usize| host_bytes(&shot, &padded, &layouts, outer);
         assert_eq!(host(many + 7) - host(many), 7 * 2 * message);
-        let told = |outer: usize| bytes(&shot, &padded, &layouts[0], Symmetry::Isotropic, outer);
+        let predicted = |outer: usize| bytes(&shot, &padded, &layouts[0], Symmetry::Isotropic, outer);
         let paged = message.div_ceil(PAGE) * PAGE;
-        assert_eq!(told(many + 7) - told(many), 7 * 2 * paged);
+        assert_eq!(predicted(many + 7) - predicted(many), 7 * 2 * paged);
     }
 }
 

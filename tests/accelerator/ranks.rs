@@ -128,8 +128,12 @@ pub fn ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
             let whole = world(machines, &small, &shot, &[]);
             for (j, parts) in all.into_iter().enumerate() {
                 let by = ways[(j + k / 3) % ways.len()];
-                let found = difference(&whole, &among(machines, &small, &shot, parts, by));
-                assert_eq!(found, None, "{ndim}-D {setting:?}, ranks {parts:?}, {:?}", by.1);
+                let first_difference = difference(&whole, &among(machines, &small, &shot, parts, by));
+                assert_eq!(
+                    first_difference, None,
+                    "{ndim}-D {setting:?}, ranks {parts:?}, {:?}",
+                    by.1
+                );
             }
         }
     }
@@ -141,7 +145,7 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
     let layouts = SLABS
         .cut(small.padded.planes(), &[8, 29, 9])
         .expect("the slabs fit");
-    for (talents, way, wanted) in REFUSED {
+    for (talents, way, expected) in REFUSED {
         let outcomes = thread_ranks(3, talents, |ranks| {
             let k = ranks.rank();
             let placed = vec![((machines.open)(k), layouts[k].clone())];
@@ -170,7 +174,7 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
             let Err(Error::Agreed(words)) = refused else {
                 panic!("{way:?}: {refused:?}");
             };
-            assert!(words.to_string().starts_with(wanted), "{words}");
+            assert!(words.to_string().starts_with(expected), "{words}");
         }
         assert_eq!(
             difference(&world(machines, &small, &shot, &[]), &outcomes[0].1),

@@ -32,8 +32,8 @@ pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
                 assert!(far < 1e-5, "{records} records, jdata {jdata}: {far}");
                 let one = world(machines, &tiny, &shot, &[]);
                 assert_eq!(one.steps.len(), records);
-                let found = difference(&one, &world(machines, &tiny, &shot, &slabs));
-                assert_eq!(found, None, "{records} records, jdata {jdata}");
+                let first_difference = difference(&one, &world(machines, &tiny, &shot, &slabs));
+                assert_eq!(first_difference, None, "{records} records, jdata {jdata}");
             }
         }
     }
@@ -55,11 +55,11 @@ pub fn slabs_without_receivers<A: Accelerator>(machines: &Machines<A>) {
             (shot.quantity, shot.jdata) = (Quantity::of_displacement(k % 2 == 0), 1 + k);
             let far = apart::<f32, A>(machines, &small, &shot, on(&slabs));
             assert!(far < 1e-5, "{ndim}-D case {k}: {far}");
-            let found = difference(
+            let first_difference = difference(
                 &world(machines, &small, &shot, &[]),
                 &world(machines, &small, &shot, &slabs),
             );
-            assert_eq!(found, None, "{ndim}-D case {k}");
+            assert_eq!(first_difference, None, "{ndim}-D case {k}");
         }
     }
 }

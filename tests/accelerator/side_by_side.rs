@@ -97,8 +97,8 @@ pub fn shots_side_by_side_have_their_own_bits<A: Accelerator>(machines: &Machine
             let alone: Vec<Vec<f32>> = alone.collect();
             assert!(alone[0] != alone[1] && alone[1] != alone[2], "{}", case.what);
             for beside in [1, 2, 3] {
-                let found = together(machines, &case, (&shots, beside)).expect("the shots run");
-                assert!(found == alone, "{beside} side by side, {}", case.what);
+                let tapes = together(machines, &case, (&shots, beside)).expect("the shots run");
+                assert!(tapes == alone, "{beside} side by side, {}", case.what);
             }
         }
     }
@@ -132,14 +132,14 @@ pub fn maps_of_the_next_shot_are_its_own<A: Accelerator>(machines: &Machines<A>)
 pub fn shots_that_cannot_run_side_by_side_are_refused<A: Accelerator>(machines: &Machines<A>) {
     let case = cases(2).swap_remove(0);
     let all = shots(&case);
-    let said = |change: fn(&mut Shot), beside: usize| {
+    let message = |change: fn(&mut Shot), beside: usize| {
         let mut all = all.clone();
         change(&mut all[1]);
         together(machines, &case, (&all, beside))
             .expect_err("a sentence")
             .to_string()
     };
-    let fewer = said(|shot| shot.receivers.truncate(3), 2);
+    let fewer = message(|shot| shot.receivers.truncate(3), 2);
     assert!(
         fewer.contains("the same number of steps and of receivers"),
         "{fewer}"

@@ -139,7 +139,7 @@ const QUANTITIES: [Quantity; 6] = [
         pressure: true,
         strain: true,
         rotation: true,
-        films_pressure: true,
+        pressure_snapshots: true,
     }),
 ];
 

@@ -73,7 +73,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn a_staggered_run_takes_what_was_told() {
+fn a_staggered_run_takes_what_was_predicted() {
     if !Emulator::ready() {
         return;
     }
@@ -93,18 +93,21 @@ fn a_staggered_run_takes_what_was_told() {
         let mut all = 0;
         for (emulator, layout) in shims.iter().zip(&layouts) {
             let taken = emulator.paged_bytes(PAGE);
-            let told = bytes((&case.shot, 1), &padded, layout, (case.class, 0));
-            println!("{} {slabs} slabs: predicted {told}, taken {taken}", case.what);
+            let predicted = bytes((&case.shot, 1), &padded, layout, (case.class, 0));
+            println!(
+                "{} {slabs} slabs: predicted {predicted}, taken {taken}",
+                case.what
+            );
             assert!(
-                taken + OWN <= told,
-                "{}, {slabs} slabs: {taken} bytes were taken, {told} predicted",
+                taken + OWN <= predicted,
+                "{}, {slabs} slabs: {taken} bytes were taken, {predicted} predicted",
                 case.what
             );
             // The prediction for a slab of several assumes the tables of one slab; all nodes of a point's patch are
             // counted, but some points need fewer.
             assert!(
-                slabs > 1 || told - OWN <= taken + taken / 4,
-                "{}: {taken} bytes were taken, {told} predicted",
+                slabs > 1 || predicted - OWN <= taken + taken / 4,
+                "{}: {taken} bytes were taken, {predicted} predicted",
                 case.what
             );
             all += taken;
@@ -114,7 +117,7 @@ fn a_staggered_run_takes_what_was_told() {
 }
 
 #[test]
-fn shots_side_by_side_take_what_was_told() {
+fn shots_side_by_side_take_what_was_predicted() {
     if !Emulator::ready() {
         return;
     }
@@ -125,7 +128,7 @@ fn shots_side_by_side_take_what_was_told() {
         let layouts = SLABS
             .partition(padded.planes(), 1)
             .expect("the grid is thick enough");
-        let told = |shot: &Shot| bytes((shot, shots), &padded, &layouts[0], (case.class, 0));
+        let predicted = |shot: &Shot| bytes((shot, shots), &padded, &layouts[0], (case.class, 0));
         let device = Arc::new(Emulator::new());
         let placed = vec![(device.clone(), layouts[0].clone())];
         let raw = medium::<f32>(&padded, |_| isotropic(2.0, 1.1, 2.0));
@@ -139,18 +142,21 @@ fn shots_side_by_side_take_what_was_told() {
         let first = device.paged_bytes(PAGE);
         simulation.next_shots(&all[1..]).expect("valid shots");
         let taken = first.max(device.paged_bytes(PAGE));
-        let told = told(&shot);
-        println!("{} {shots} shots: predicted {told}, taken {taken}", case.what);
+        let predicted = predicted(&shot);
+        println!(
+            "{} {shots} shots: predicted {predicted}, taken {taken}",
+            case.what
+        );
         assert!(
-            taken + OWN <= told,
-            "{}, {shots} shots: {taken} bytes were taken, {told} predicted",
+            taken + OWN <= predicted,
+            "{}, {shots} shots: {taken} bytes were taken, {predicted} predicted",
             case.what
         );
         // All nodes of a point's patch are counted, but some points need fewer: the prediction is at most 9 % too
         // large, as measured.
         assert!(
-            told - OWN <= taken + taken / 4,
-            "{}, {shots} shots: {taken} bytes were taken, {told} predicted",
+            predicted - OWN <= taken + taken / 4,
+            "{}, {shots} shots: {taken} bytes were taken, {predicted} predicted",
             case.what
         );
     }
@@ -164,7 +170,7 @@ fn pages(numbers: usize) -> usize {
 /// Each shot needs memory for its fields, which have four planes of ghosts at both ends, and each neighbour needs
 /// memory for the messages of velocities and of those stresses that act across the cut.
 #[test]
-fn fields_and_messages_are_told_to_the_byte() {
+fn fields_and_messages_are_predicted_to_the_byte() {
     for (ndim, n, fields, travelling) in [(2, [1500, 1300, 1], 5, 2 + 2), (3, [180, 150, 140], 9, 3 + 3)] {
         let grid = match ndim {
             3 => Grid::new_3d(n, [0.0; 3], [1.0; 3]),
@@ -183,7 +189,7 @@ fn fields_and_messages_are_told_to_the_byte() {
         let layouts = SLABS
             .partition(padded.planes(), 2)
             .expect("the grid is thick enough");
-        let told = |shots: usize, messages: usize| {
+        let predicted = |shots: usize, messages: usize| {
             bytes(
                 (&shot, shots),
                 &padded,
@@ -193,9 +199,13 @@ fn fields_and_messages_are_told_to_the_byte() {
         };
         let own = n[ndim - 1].div_ceil(2);
         let fields = |shots: usize| pages(shots * fields * (own + 2 * 4) * plane);
-        assert_eq!(told(3, 0) - told(1, 0), fields(3) - fields(1), "{ndim}-D");
+        assert_eq!(
+            predicted(3, 0) - predicted(1, 0),
+            fields(3) - fields(1),
+            "{ndim}-D"
+        );
         let message = pages(travelling * 4 * plane);
-        assert_eq!(told(1, 3) - told(1, 0), 3 * message, "{ndim}-D");
+        assert_eq!(predicted(1, 3) - predicted(1, 0), 3 * message, "{ndim}-D");
     }
 }
 

@@ -138,12 +138,12 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         let taken = ran[0].1[0];
         assert!(ran.iter().all(|(_, ways, _)| *ways == [taken]));
         if machines.open_memory {
-            let wanted = match (way, talents.apart, talents.reach_devices) {
+            let expected = match (way, talents.apart, talents.reach_devices) {
                 (Transport::Auto, false, _) => Transport::Ipc,
                 (Transport::Auto, _, true) => Transport::CudaAware,
                 _ => Transport::HostStaged,
             };
-            assert_eq!(taken, wanted);
+            assert_eq!(taken, expected);
         }
         let messages = match taken {
             Transport::CudaAware => 2,
@@ -153,7 +153,7 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         let message = case.shot.travelling(3).iter().sum::<usize>() * GHOST * whole.padded().plane_len();
         let bytes = messages * message * size_of::<f32>();
         assert!(ran.iter().all(|rank| rank.2 == bytes), "{taken:?}: {bytes}");
-        let told = |messages: usize| {
+        let predicted = |messages: usize| {
             gpu::bytes(
                 (&case.shot, 1),
                 whole.padded(),
@@ -161,7 +161,7 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                 (case.class, messages),
             )
         };
-        assert!(told(messages) >= told(0) + bytes, "{taken:?}: {bytes}");
+        assert!(predicted(messages) >= predicted(0) + bytes, "{taken:?}: {bytes}");
         for (k, tape) in once.iter().enumerate() {
             assert_eq!(difference(tape, &ran[0].0[k]), None, "run {k} by {taken:?}");
         }
@@ -172,7 +172,7 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
 pub fn staggered_ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Machines<A>) {
     let case = &cases(2)[6];
     let (one, _) = record::<f32, A>(machines, case, &[]).expect("the shot runs");
-    for (talents, way, wanted) in REFUSED {
+    for (talents, way, expected) in REFUSED {
         let outcomes = among(machines, case, (&[1, 1, 1], talents), |ranks, simulation| {
             let refused = simulation.run_among(ranks, &mut Tape::default(), options(way));
             // The failed attempt leaves nothing behind, so the next transport works.
@@ -186,7 +186,7 @@ pub fn staggered_ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(mach
             let Err(Error::Agreed(words)) = refused else {
                 panic!("{way:?}: {refused:?}");
             };
-            assert!(words.to_string().starts_with(wanted), "{words}");
+            assert!(words.to_string().starts_with(expected), "{words}");
         }
         assert_eq!(difference(&one, &outcomes[0].1), None);
     }
@@ -203,8 +203,8 @@ pub fn a_staggered_rank_that_grows_ends_all<A: Accelerator>(machines: &Machines<
         |ranks, simulation| simulation.run_among(ranks, &mut Tape::default(), options(Transport::Auto)),
     );
     let ends = ends.expect("three slabs fit");
-    let found = |end: &&Result<(), Error>| matches!(end, Err(Error::NotFinite { .. }));
-    assert_eq!(ends.iter().filter(found).count(), 1, "{ends:?}");
+    let not_finite = |end: &&Result<(), Error>| matches!(end, Err(Error::NotFinite { .. }));
+    assert_eq!(ends.iter().filter(not_finite).count(), 1, "{ends:?}");
     let elsewhere = |end: &&Result<(), Error>| matches!(end, Err(Error::Elsewhere));
     assert_eq!(ends.iter().filter(elsewhere).count(), 2, "{ends:?}");
 }

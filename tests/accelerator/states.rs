@@ -149,8 +149,11 @@ fn goes_on(
         ..States::default()
     };
     let saved = run(&parts, saving);
-    let found = difference(&plain.tape, &saved.tape);
-    assert_eq!(found, None, "{what} saved after every {every} on {parts:?}");
+    let first_difference = difference(&plain.tape, &saved.tape);
+    assert_eq!(
+        first_difference, None,
+        "{what} saved after every {every} on {parts:?}"
+    );
     assert!(plain.peaks == saved.peaks, "{what}: peaks on {parts:?}");
     for round in 0..2 {
         let (step, state) = &saved.states[draw.of(0..saved.states.len())];
@@ -164,8 +167,11 @@ fn goes_on(
             ..States::default()
         };
         let given = run(&then, from);
-        let found = difference(&from_step(&plain.tape, *step), &given.tape);
-        assert_eq!(found, None, "{what} after {step}: {parts:?} then {then:?}");
+        let first_difference = difference(&from_step(&plain.tape, *step), &given.tape);
+        assert_eq!(
+            first_difference, None,
+            "{what} after {step}: {parts:?} then {then:?}"
+        );
         assert!(
             plain.peaks == given.peaks,
             "{what}: peaks after {step} on {then:?}"
@@ -227,8 +233,8 @@ pub fn replayed_steps_go_on_behind_a_state<A: Accelerator>(machines: &Machines<A
                     from: Some(state),
                     ..States::default()
                 };
-                let found = difference(&from_step(&plain.tape, *step), &run(from).tape);
-                assert_eq!(found, None, "{n:?} every {every} after {step}");
+                let first_difference = difference(&from_step(&plain.tape, *step), &run(from).tape);
+                assert_eq!(first_difference, None, "{n:?} every {every} after {step}");
             }
         }
     }

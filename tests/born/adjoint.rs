@@ -6,7 +6,7 @@ use crate::shots::magnitude;
 use fourier::time_dispersion::{Reading, Sampling, TimeDispersion};
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{CheckpointSchedule, Kind, Number, Parameters, Wanted};
+use kernels::methods::velocity_stress::born::{CheckpointSchedule, ImageRequest, Kind, Number, Parameters};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -144,12 +144,12 @@ fn exact_time_keeps_the_adjoint() {
             quantity,
             ..plain(ndim)
         };
-        let found = [
+        let errors = [
             apart_in_exact_time::<f64>(&case, 5),
             apart_in_exact_time::<f32>(&case, 5),
         ];
-        println!("{found:?} {case:?}");
-        assert!(found[0] <= 1e-12 && found[1] <= 1e-5, "{found:?} {case:?}");
+        println!("{errors:?} {case:?}");
+        assert!(errors[0] <= 1e-12 && errors[1] <= 1e-5, "{errors:?} {case:?}");
     }
 }
 
@@ -189,7 +189,7 @@ fn any_memory_gives_the_same_bits() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let wanted = Wanted {
+    let request = ImageRequest {
         kinds: vec![Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy],
         lags: vec![[0; 3], [1, -1, 0]],
     };
@@ -203,7 +203,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let all = |threads: usize| {
             let born = case.born_with::<f32>(&case.shot(), case.medium(), threads);
             let model = case.perturbation(&born, &mut Random(13));
-            let [made, change] = records(&born, Some(&model));
+            let [background, change] = records(&born, Some(&model));
             let schedule = |sizes: [usize; 2]| {
                 CheckpointSchedule::choose(case.nt, sizes, 4 * sizes[0] + (case.nt / 2) * sizes[1])
                     .expect("it fits")
@@ -213,15 +213,15 @@ fn any_number_of_threads_gives_the_same_bits() {
                 born.boundary_sizes()
                     .map(|(sizes, _)| schedule(sizes).with_boundary_saving()),
             );
-            let images = born.images(&change, &schedule(born.sizes_of_images(&wanted)), &wanted);
-            let mut found: Vec<Vec<f32>> = vec![made];
+            let images = born.images(&change, &schedule(born.sizes_of_images(&request)), &request);
+            let mut results: Vec<Vec<f32>> = vec![background];
             for schedule in &back {
-                found.push(born.adjoint(&change, schedule).expect("the reverse sweep"));
+                results.push(born.adjoint(&change, schedule).expect("the reverse sweep"));
             }
             let images = images.expect("images").into_iter();
-            found.extend(images.flat_map(|picture| [picture.image, picture.light]));
-            found.push(change);
-            found
+            results.extend(images.flat_map(|picture| [picture.image, picture.light]));
+            results.push(change);
+            results
         };
         let one = all(1);
         assert_eq!(one.len(), 13 + usize::from(mechanisms.is_none()));
@@ -242,19 +242,20 @@ fn gradients_bring_the_residual_back() {
     };
     let (shot, mut random) = (case.shot(), Random(11));
     let born = case.born::<f32>(&shot, case.medium());
-    let [made, _] = records(&born, None);
-    let observed: Vec<f32> = made.iter().map(|x| x * random.next() as f32).collect();
-    let rest = |made: &[f32]| -> Vec<f32> { made.iter().zip(&observed).map(|(a, b)| a - b).collect() };
+    let [modelled, _] = records(&born, None);
+    let observed: Vec<f32> = modelled.iter().map(|x| x * random.next() as f32).collect();
+    let rest =
+        |modelled: &[f32]| -> Vec<f32> { modelled.iter().zip(&observed).map(|(a, b)| a - b).collect() };
     let [state, tape] = born.sizes();
     let all =
         CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
     let few = CheckpointSchedule::choose(case.nt, [state, tape], 4 * state + 9 * tape).expect("it fits");
     assert!(all.segments == 1 && few.segments > 1);
-    let wanted = born.adjoint(&rest(&made), &all).expect("the reverse sweep");
+    let expected = born.adjoint(&rest(&modelled), &all).expect("the reverse sweep");
     for schedule in [all, few] {
-        let mut residual = |made: &[f32]| Ok(rest(made));
+        let mut residual = |modelled: &[f32]| Ok(rest(modelled));
         let got = born.gradient(&mut residual, &schedule).expect("a gradient");
-        assert_eq!(got, wanted);
+        assert_eq!(got, expected);
     }
 }
 
@@ -276,8 +277,8 @@ fn the_next_shot_is_one_of_its_own() {
     let [before, _] = records(&born, None);
     born.next_shot(&second).expect("another shot");
     let [after, _] = records(&born, None);
-    let [wanted, _] = records(&case.born::<f32>(&second, case.medium()), None);
-    assert!(after == wanted && after != before);
+    let [expected, _] = records(&case.born::<f32>(&second, case.medium()), None);
+    assert!(after == expected && after != before);
     let mut far = second.clone();
     far.receivers[0] = [1000.0, 0.0, 0.0];
     assert!(born.next_shot(&far).is_err());

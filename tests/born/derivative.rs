@@ -70,8 +70,11 @@ fn what_is_left_is_of_second_order() {
             rest.map(|x| x * x).sum::<f64>().sqrt()
         };
         let shares = [0.3, 0.03, 0.003, 0.0003];
-        let found = shares.map(left);
-        let orders: Vec<f64> = found.windows(2).map(|pair| (pair[0] / pair[1]).log10()).collect();
+        let remainders = shares.map(left);
+        let orders: Vec<f64> = remainders
+            .windows(2)
+            .map(|pair| (pair[0] / pair[1]).log10())
+            .collect();
         println!("orders {orders:.3?} {case:?}");
         assert!(
             orders.iter().all(|order| (order - 2.0).abs() < 0.1),

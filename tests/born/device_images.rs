@@ -8,7 +8,7 @@ use crate::shots::{largest, relative_difference};
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Picture, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, ImageRequest, Kind, Picture};
 use std::sync::Arc;
 
 const KINDS: [Kind; 5] = [Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy];
@@ -21,16 +21,16 @@ fn lags(ndim: usize) -> Vec<[isize; 3]> {
     }
 }
 
-fn wanted(kinds: &[Kind], ndim: usize) -> Wanted {
-    Wanted {
+fn request(kinds: &[Kind], ndim: usize) -> ImageRequest {
+    ImageRequest {
         kinds: kinds.to_vec(),
         lags: lags(ndim),
     }
 }
 
 /// A schedule with segments of `segment` steps and few checkpoints.
-fn schedule(born: &Born<f32>, nt: usize, segment: usize, wanted: &Wanted) -> CheckpointSchedule {
-    let [state, tape] = born.sizes_of_images(wanted);
+fn schedule(born: &Born<f32>, nt: usize, segment: usize, request: &ImageRequest) -> CheckpointSchedule {
+    let [state, tape] = born.sizes_of_images(request);
     let memory = if segment < nt { 4 } else { 2 } * state + segment * tape;
     CheckpointSchedule::choose(nt, [state, tape], memory).expect("it fits")
 }
@@ -68,10 +68,10 @@ fn compare(case: &Case, kinds: &[Kind], [a, b]: [&[Picture<f32>]; 2]) {
 
 fn agree<A: Accelerator>(open: Open<A>, case: &Case, kinds: &[Kind], random: &mut Random) {
     let [cpu, device] = both(open, case);
-    let (data, wanted) = (data(&cpu, case, random), wanted(kinds, case.ndim));
+    let (data, request) = (data(&cpu, case, random), request(kinds, case.ndim));
     let [whole, pieces] = [(&cpu, case.nt), (&device, case.nt / 5)].map(|(born, segment)| {
-        let schedule = schedule(born, case.nt, segment, &wanted);
-        born.images(&data, &schedule, &wanted).expect("images")
+        let schedule = schedule(born, case.nt, segment, &request);
+        born.images(&data, &schedule, &request).expect("images")
     });
     compare(case, kinds, [&whole, &pieces]);
 }
@@ -97,9 +97,9 @@ fn kinds_do_not_touch_each_other<A: Accelerator>(open: Open<A>) {
         let [cpu, device] = both(open, &case);
         let data = data(&cpu, &case, &mut Random(4));
         let images = |kinds: &[Kind]| {
-            let wanted = wanted(kinds, ndim);
-            let schedule = schedule(&device, case.nt, case.nt, &wanted);
-            device.images(&data, &schedule, &wanted).expect("images")
+            let request = request(kinds, ndim);
+            let schedule = schedule(&device, case.nt, case.nt, &request);
+            device.images(&data, &schedule, &request).expect("images")
         };
         let mut order = KINDS;
         order.reverse();
@@ -125,11 +125,11 @@ fn images_take_any_memory<A: Accelerator>(open: Open<A>) {
         ..plain(2)
     };
     let [cpu, mut device] = both(open, &case);
-    let (data, wanted) = (data(&cpu, &case, &mut Random(8)), wanted(&KINDS, 2));
+    let (data, request) = (data(&cpu, &case, &mut Random(8)), request(&KINDS, 2));
     let images = |born: &Born<f32>, segment: usize| {
-        let schedule = schedule(born, case.nt, segment, &wanted);
-        let found = born.images(&data, &schedule, &wanted).expect("images");
-        let numbers = found.into_iter().map(|picture| (picture.image, picture.light));
+        let schedule = schedule(born, case.nt, segment, &request);
+        let pictures = born.images(&data, &schedule, &request).expect("images");
+        let numbers = pictures.into_iter().map(|picture| (picture.image, picture.light));
         numbers.collect::<Vec<_>>()
     };
     let all = images(&device, case.nt);
@@ -162,13 +162,13 @@ fn every_kernel_of_images<A: Accelerator>(open: Open<A>) {
 
 /// A step keeps only the fields that its kinds need, and every lag takes one number per cell of the model.
 #[test]
-fn memory_is_told_in_advance() {
+fn memory_is_predicted() {
     for ndim in [2, 3] {
         let case = plain(ndim);
         let mut born = case.born::<f32>(&case.shot(), case.medium());
         born.plan_on(1, 1 << 40).expect("room for what every run takes");
         let [state, tape] = born.sizes();
-        let of = |kinds: &[Kind], lags: usize| Wanted {
+        let of = |kinds: &[Kind], lags: usize| ImageRequest {
             kinds: kinds.to_vec(),
             lags: vec![[0; 3]; lags],
         };
@@ -200,25 +200,25 @@ fn memory_is_told_in_advance() {
 
 /// A device that has exactly the predicted memory can make images whose lags take more than half of it.
 #[test]
-fn told_memory_is_enough() {
+fn predicted_memory_is_enough() {
     if !Emulator::ready() {
         return;
     }
     let case = Case { nt: 1, ..plain(3) };
-    let wanted = Wanted {
+    let request = ImageRequest {
         kinds: vec![Kind::Ss],
         lags: vec![[0; 3]; 54_000],
     };
     let mut born = case.born::<f32>(&case.shot(), case.medium());
     born.plan_on(1, 1 << 40).expect("room for what every run takes");
-    let schedule = schedule(&born, case.nt, case.nt, &wanted);
-    let told = born.device_bytes_of_images(&wanted, 1) + schedule.bytes(born.sizes_of_images(&wanted));
-    let lags = 4 * wanted.lags.len() * case.grid().cells();
-    assert!(lags > told / 2, "{lags} of the predicted {told} bytes");
-    born.run_on(vec![Arc::new(Emulator::new().with_memory(told))])
+    let schedule = schedule(&born, case.nt, case.nt, &request);
+    let predicted = born.device_bytes_of_images(&request, 1) + schedule.bytes(born.sizes_of_images(&request));
+    let lags = 4 * request.lags.len() * case.grid().cells();
+    assert!(lags > predicted / 2, "{lags} of the predicted {predicted} bytes");
+    born.run_on(vec![Arc::new(Emulator::new().with_memory(predicted))])
         .expect("a device with memory");
     let data = vec![1.0; born.records() * born.values()];
-    born.images(&data, &schedule, &wanted).expect("images");
+    born.images(&data, &schedule, &request).expect("images");
 }
 
 macro_rules! images_on {
@@ -234,7 +234,7 @@ macro_rules! images_on {
 
 /// On an emulated accelerator.
 mod emulated {
-    use super::{Arc, Case, Emulator, KINDS, Random, both, data, plain, schedule, wanted};
+    use super::{Arc, Case, Emulator, KINDS, Random, both, data, plain, request, schedule};
     use crate::devices::emulated::open;
 
     images_on!(open);
@@ -253,10 +253,10 @@ mod emulated {
             };
             let [a, b] = [forth, back].map(|open| {
                 let [cpu, device] = both(open, &case);
-                let (data, wanted) = (data(&cpu, &case, &mut Random(9)), wanted(&KINDS, ndim));
-                let schedule = schedule(&device, case.nt, 5, &wanted);
-                let found = device.images(&data, &schedule, &wanted).expect("images");
-                let numbers = found.into_iter().map(|picture| (picture.image, picture.light));
+                let (data, request) = (data(&cpu, &case, &mut Random(9)), request(&KINDS, ndim));
+                let schedule = schedule(&device, case.nt, 5, &request);
+                let pictures = device.images(&data, &schedule, &request).expect("images");
+                let numbers = pictures.into_iter().map(|picture| (picture.image, picture.light));
                 numbers.collect::<Vec<_>>()
             });
             assert!(a == b, "{ndim}-D");

@@ -10,7 +10,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::device::gpu::Gpu;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, ImageRequest, Parameters};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -79,33 +79,33 @@ fn schedules(born: &Born<f32>, nt: usize) -> [CheckpointSchedule; 2] {
 fn agree<A: Accelerator>(open: Open<A>, case: &Case, random: &mut Random) {
     let [cpu, device] = both(open, case);
     let model = case.perturbation(&cpu, random);
-    let [wanted, found] = [&cpu, &device].map(|born| records(born, Some(&model)));
+    let [on_cpu, on_device] = [&cpu, &device].map(|born| records(born, Some(&model)));
     let mut all = vec![
-        ("background", apart(&wanted[0], &found[0])),
-        ("change", apart(&wanted[1], &found[1])),
+        ("background", apart(&on_cpu[0], &on_device[0])),
+        ("change", apart(&on_cpu[1], &on_device[1])),
     ];
-    let data: Vec<f32> = wanted[1]
+    let data: Vec<f32> = on_cpu[1]
         .iter()
         .map(|x| x * (0.5 + random.next() as f32))
         .collect();
     let (known, few) = (schedules(&cpu, case.nt)[0], schedules(&device, case.nt)[1]);
     let back = [(&cpu, &known), (&device, &few)].map(|(born, schedule)| {
         let adjoint = born.adjoint(&data, schedule).expect("the reverse sweep");
-        let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - b).collect());
+        let mut residual = |modelled: &[f32]| Ok(modelled.iter().zip(&data).map(|(a, b)| a - b).collect());
         let gradient = born.gradient(&mut residual, schedule).expect("a gradient");
         (
             adjoint,
             gradient,
-            born.images(&data, schedule, &Wanted::plain())
+            born.images(&data, schedule, &ImageRequest::plain())
                 .expect("an image")
                 .remove(0),
         )
     });
     let cells = case.grid().cells();
-    let [wanted, found] = &back;
+    let [on_cpu, on_device] = &back;
     for (name, a, b) in [
-        ("adjoint", &wanted.0, &found.0),
-        ("gradient", &wanted.1, &found.1),
+        ("adjoint", &on_cpu.0, &on_device.0),
+        ("gradient", &on_cpu.1, &on_device.1),
     ] {
         for (a, b) in a.chunks(cells).zip(b.chunks(cells)) {
             if a.iter().any(|&x| x != 0.0) {
@@ -113,8 +113,8 @@ fn agree<A: Accelerator>(open: Open<A>, case: &Case, random: &mut Random) {
             }
         }
     }
-    all.push(("image", apart(&wanted.2.image, &found.2.image)));
-    all.push(("illumination", apart(&wanted.2.light, &found.2.light)));
+    all.push(("image", apart(&on_cpu.2.image, &on_device.2.image)));
+    all.push(("illumination", apart(&on_cpu.2.light, &on_device.2.light)));
     for (name, apart) in all {
         println!("{name}: {apart:.1e}");
         assert!(apart <= 1e-5, "{name}: {apart:e} {case:?}");
@@ -168,7 +168,8 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
     let [state, tape] = born.sizes();
     let back = |born: &Born<f32>, memory: usize| {
         let schedule = CheckpointSchedule::choose(case.nt, [state, tape], memory).expect("it fits");
-        let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
+        let mut residual =
+            |modelled: &[f32]| Ok(modelled.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
         let gradient = born.gradient(&mut residual, &schedule).expect("a gradient");
         (
             gradient,
@@ -186,8 +187,8 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
         checkpoints: 4,
         ..schedule
     };
-    let found = born.adjoint(&data, &schedule).expect("the reverse sweep");
-    assert!(all.1 == found, "checkpoints on the host");
+    let on_host = born.adjoint(&data, &schedule).expect("the reverse sweep");
+    assert!(all.1 == on_host, "checkpoints on the host");
     // The operator runs another shot, and then the first one again.
     let mut second = case.shot();
     second.sources[0].point[1] += 2.3;
@@ -206,8 +207,8 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: &[usize]) -> 
     let count = born.records() * born.values();
     let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
     let all = schedules(&born, case.nt)[0];
-    let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
-    let wanted = [
+    let mut residual = |modelled: &[f32]| Ok(modelled.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
+    let whole_steps = [
         born.adjoint(&data, &all).expect("the reverse sweep"),
         born.gradient(&mut residual, &all).expect("a gradient"),
     ];
@@ -218,14 +219,14 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: &[usize]) -> 
     let mut in_segments = |&segments: &usize| {
         let [_, born] = both(open, case);
         let schedule = with_segments(all, case.nt, [segments, segments.min(2) - 1]);
-        let found = [
+        let by_boundaries = [
             born.adjoint(&data, &schedule).expect("the reverse sweep"),
             born.gradient(&mut residual, &schedule).expect("a gradient"),
         ];
         let off = |k: usize| {
-            let planes = found[k].chunks(cells).zip(wanted[k].chunks(cells));
-            let some = planes.filter(|(_, wanted)| wanted.iter().any(|&x| x != 0.0));
-            largest(some.map(|(found, wanted)| apart(found, wanted)))
+            let planes = by_boundaries[k].chunks(cells).zip(whole_steps[k].chunks(cells));
+            let some = planes.filter(|(_, whole_steps)| whole_steps.iter().any(|&x| x != 0.0));
+            largest(some.map(|(by_boundaries, whole_steps)| apart(by_boundaries, whole_steps)))
         };
         [off(0), off(1), born.drift().expect("waves have run backwards")]
     };
@@ -305,8 +306,8 @@ fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
                 2 => &[1, 4][..],
                 _ => &[[1], [4]][number % 2][..],
             };
-            for (segments, found) in segments.iter().zip(backwards(open, &case, segments)) {
-                let [adjoint, gradient, drift] = found;
+            for (segments, differences) in segments.iter().zip(backwards(open, &case, segments)) {
+                let [adjoint, gradient, drift] = differences;
                 println!("{segments} segments: {adjoint:.1e} {gradient:.1e}, {drift:.1e} left: {case:?}");
                 assert!(adjoint <= 1e-5 && gradient <= 1e-5 && drift <= 1e-5, "{case:?}");
             }
@@ -323,19 +324,19 @@ fn boundaries_take_any_place<A: Accelerator>(open: Open<A>) {
     let count = born.records() * born.values();
     let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
     let few = with_segments(schedules(&born, case.nt)[0], case.nt, [6, 3]);
-    let wanted = born.adjoint(&data, &few).expect("the reverse sweep");
+    let expected = born.adjoint(&data, &few).expect("the reverse sweep");
     for on_host in 1..=few.checkpoints {
         let schedule = CheckpointSchedule { on_host, ..few };
-        assert!(born.adjoint(&data, &schedule).expect("the reverse sweep") == wanted);
+        assert!(born.adjoint(&data, &schedule).expect("the reverse sweep") == expected);
     }
     let mut second = case.shot();
     second.sources[0].point[1] += 2.3;
     second.receivers.truncate(2);
     born.next_shot(&second).expect("points in the grid");
     let other = vec![1.0; born.records() * born.values()];
-    assert!(born.adjoint(&other, &few).expect("the reverse sweep") != wanted);
+    assert!(born.adjoint(&other, &few).expect("the reverse sweep") != expected);
     born.next_shot(&case.shot()).expect("points in the grid");
-    assert!(born.adjoint(&data, &few).expect("the reverse sweep") == wanted);
+    assert!(born.adjoint(&data, &few).expect("the reverse sweep") == expected);
 }
 
 /// Two devices give the same bits.
@@ -464,9 +465,9 @@ pub mod emulated {
                 nt: 30 / ndim,
                 ..plain(ndim)
             };
-            let wanted = back(plainly, &case);
+            let expected = back(plainly, &case);
             for open in late {
-                assert!(back(open, &case) == wanted, "{ndim}-D");
+                assert!(back(open, &case) == expected, "{ndim}-D");
             }
         }
     }

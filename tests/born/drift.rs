@@ -42,15 +42,15 @@ fn agree<A: Accelerator>(open: Open<A>) {
         ..deep.clone()
     };
     for case in [plain(2), deep, anisotropic] {
-        let [wanted, found] = drifts(open, &case);
+        let [on_cpu, on_device] = drifts(open, &case);
         println!(
-            "{}-D: {wanted:.2e} on processors, {found:.2e} on the device",
+            "{}-D: {on_cpu:.2e} on processors, {on_device:.2e} on the device",
             case.ndim
         );
-        assert!(largest([wanted, found]) < 1e-5);
+        assert!(largest([on_cpu, on_device]) < 1e-5);
         assert!(
-            found > 0.5 * wanted && found < 2.0 * wanted,
-            "{wanted:e} {found:e}"
+            on_device > 0.5 * on_cpu && on_device < 2.0 * on_cpu,
+            "{on_cpu:e} {on_device:e}"
         );
     }
 }
@@ -96,9 +96,9 @@ fn sees_every_component<A: Accelerator>(open: Open<A>, ndim: usize) {
         };
         let [cpu, mut device] = [(); 2].map(|()| case.born::<f32>(&shot, apart(&case)));
         device.run_on(vec![open()]).expect("a device with memory");
-        let [wanted, found] = [cpu, device].map(drift);
-        println!("{ndim}-D, component {axis}: {wanted:.2e} on processors, {found:.2e} on the device");
-        for drift in [wanted, found] {
+        let [on_cpu, on_device] = [cpu, device].map(drift);
+        println!("{ndim}-D, component {axis}: {on_cpu:.2e} on processors, {on_device:.2e} on the device");
+        for drift in [on_cpu, on_device] {
             assert!(drift > 1e-8 && drift < 1e-5, "component {axis}: {drift:e}");
         }
     }

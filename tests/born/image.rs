@@ -6,7 +6,7 @@ use crate::shots::{magnitude, medium, records};
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, ImageRequest, Kind, Parameters};
 use kernels::methods::velocity_stress::{Quantity, Shot};
 use kernels::source::{Action, Source};
 use std::ops::Range;
@@ -89,7 +89,7 @@ fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
     let mut both = media(depth, quantity, 1.0);
     let schedule = CheckpointSchedule::choose(
         shot_at(0.0, quantity).nt,
-        both[1].sizes_of_images(&Wanted::plain()),
+        both[1].sizes_of_images(&ImageRequest::plain()),
         400_000_000,
     )
     .expect("it fits");
@@ -97,11 +97,11 @@ fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
     for x in [20.0, 45.0, 70.0, 95.0, 120.0] {
         let shot = shot_at(x, quantity);
         let data = reflections(&mut both, &shot);
-        let found = both[1]
-            .images(&data, &schedule, &Wanted::plain())
+        let pictures = both[1]
+            .images(&data, &schedule, &ImageRequest::plain())
             .expect("an image");
-        add(&mut sum, &found[0].image);
-        add(&mut light, &found[0].light);
+        add(&mut sum, &pictures[0].image);
+        add(&mut light, &pictures[0].light);
     }
     sum.iter()
         .zip(&light)
@@ -110,12 +110,12 @@ fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
 }
 
 /// Images of a shot, each `[lag][x][z]`.
-fn pictures(both: &mut [Born<f32>; 2], shot: &Shot, wanted: &Wanted) -> Vec<Vec<f64>> {
+fn pictures(both: &mut [Born<f32>; 2], shot: &Shot, request: &ImageRequest) -> Vec<Vec<f64>> {
     let data = reflections(both, shot);
-    let sizes = both[1].sizes_of_images(wanted);
+    let sizes = both[1].sizes_of_images(request);
     let schedule = CheckpointSchedule::choose(shot.nt, sizes, 400_000_000).expect("it fits");
-    let found = both[1].images(&data, &schedule, wanted).expect("images");
-    found
+    let pictures = both[1].images(&data, &schedule, request).expect("images");
+    pictures
         .into_iter()
         .map(|picture| picture.image.into_iter().map(f64::from).collect())
         .collect()
@@ -148,13 +148,13 @@ fn reflectors_are_where_they_are() {
     ] {
         let image = image(depth, quantity);
         for x in [50, 60, 70, 80, 90] {
-            let (found, sign) = peak(&image[x * N[0]..][..N[0]]);
-            let wanted = depth(x as f64);
+            let (place, sign) = peak(&image[x * N[0]..][..N[0]]);
+            let expected = depth(x as f64);
             assert!(sign > 0.0, "impedance grows: {name} {quantity:?} x={x}");
-            println!("{name} {quantity:?} x={x}: {found:.2} for {wanted:.2}, {sign:.2e}");
+            println!("{name} {quantity:?} x={x}: {place:.2} for {expected:.2}, {sign:.2e}");
             assert!(
-                (found - wanted).abs() <= 0.5,
-                "{name} {quantity:?} x={x}: {found} for {wanted}"
+                (place - expected).abs() <= 0.5,
+                "{name} {quantity:?} x={x}: {place} for {expected}"
             );
         }
     }
@@ -166,27 +166,27 @@ fn reflectors_are_where_they_are() {
 fn converted_waves_have_one_polarity() {
     for (name, depth) in [("flat", (|_| 50.5) as Depth), ("dipping", |x| 38.0 + 0.18 * x)] {
         let mut both = media(depth, Quantity::Velocity, 1.0);
-        let wanted = Wanted {
+        let request = ImageRequest {
             kinds: vec![Kind::Pp, Kind::Ps, Kind::Energy],
             lags: vec![[0; 3]],
         };
-        let found = pictures(&mut both, &shot_at(70.0, Quantity::Velocity), &wanted);
-        for (kind, image) in wanted.kinds.iter().zip(&found) {
+        let images = pictures(&mut both, &shot_at(70.0, Quantity::Velocity), &request);
+        for (kind, image) in request.kinds.iter().zip(&images) {
             // Near vertical incidence below the source no waves are converted.
             let at: &[usize] = match kind {
                 Kind::Ps => &[45, 50, 55, 85, 90],
                 _ => &[60, 65, 70, 75, 80],
             };
             for &x in at {
-                let wanted = depth(x as f64);
+                let expected = depth(x as f64);
                 // Back-propagated velocities make waves of both kinds, and those of the wrong kind give an image
                 // elsewhere.
-                let near = wanted as usize - 6..wanted as usize + 8;
+                let near = expected as usize - 6..expected as usize + 8;
                 let (place, sign) = peak_in(&image[x * N[0]..][..N[0]], near);
-                println!("{name} {kind:?} x={x}: {place:.2} for {wanted:.2}, {sign:.2e}");
+                println!("{name} {kind:?} x={x}: {place:.2} for {expected:.2}, {sign:.2e}");
                 assert!(
-                    (place - wanted).abs() <= 0.5,
-                    "{name} {kind:?} x={x}: {place} for {wanted}"
+                    (place - expected).abs() <= 0.5,
+                    "{name} {kind:?} x={x}: {place} for {expected}"
                 );
                 assert!(sign > 0.0, "{name} {kind:?} x={x}: {sign}");
             }
@@ -233,30 +233,30 @@ fn crest(trace: &[f64], depth: f64) -> f64 {
 /// contributions of other cells that are smeared over a wavelength.
 fn s_waves_lie_on(name: &str, depth: Depth, steep: &[usize]) {
     let mut both = media(depth, Quantity::Velocity, 1.0);
-    let wanted = Wanted {
+    let request = ImageRequest {
         kinds: vec![Kind::Sp, Kind::Ss],
         lags: vec![[0; 3]],
     };
     let mut sum = vec![0.0; N[0] * N[1]];
     let off = |trace: &[f64], x: usize| {
-        let wanted = depth(x as f64);
-        let place = crest(trace, wanted);
-        println!("{name} x={x}: {place:.2} for {wanted:.2}");
-        (place - wanted).abs()
+        let expected = depth(x as f64);
+        let place = crest(trace, expected);
+        println!("{name} x={x}: {place:.2} for {expected:.2}");
+        (place - expected).abs()
     };
     for x in [28.0, 42.0, 56.0, 70.0, 84.0, 98.0, 112.0] {
-        let found = pictures(&mut both, &torque_at(x), &wanted);
-        sum.iter_mut().zip(&found[0]).for_each(|(sum, x)| *sum += x);
+        let images = pictures(&mut both, &torque_at(x), &request);
+        sum.iter_mut().zip(&images[0]).for_each(|(sum, x)| *sum += x);
         if x != 70.0 {
             continue;
         }
         for &x in steep {
-            let trace = &found[1][x * N[0]..][..N[0]];
+            let trace = &images[1][x * N[0]..][..N[0]];
             assert!(off(trace, x) <= 0.5, "{name} SS x={x}");
         }
         for x in [50, 55, 60, 80, 85, 90] {
             let at = x * N[0] + depth(x as f64).round() as usize;
-            let on: f64 = found[0][at - 1..=at + 1].iter().sum();
+            let on: f64 = images[0][at - 1..=at + 1].iter().sum();
             assert!(on > 0.0, "{name} SP x={x}: {on}");
         }
     }
@@ -279,16 +279,16 @@ fn s_waves_of_the_source_lie_on_a_dipping_reflector() {
 
 /// Lag gathers are focused if the model is right, and less so if it is too slow.
 #[test]
-fn lags_tell_a_wrong_model() {
+fn lags_reveal_a_wrong_model() {
     let lags: Vec<[isize; 3]> = (-4..=4).map(|k| [0, 3 * k, 0]).collect();
     let none = lags.len() / 2;
-    let wanted = Wanted {
+    let request = ImageRequest {
         kinds: vec![Kind::Pp],
         lags,
     };
     let focus = |slower: f64| {
         let mut both = media(|_| 50.5, Quantity::Velocity, slower);
-        let mut sum = vec![0.0; wanted.lags.len() * N[0] * N[1]];
+        let mut sum = vec![0.0; request.lags.len() * N[0] * N[1]];
         for x in [30.0, 60.0, 90.0] {
             // The data are reflections of the true rock, and the images are made in a medium that may be wrong.
             let data = reflections(
@@ -298,11 +298,11 @@ fn lags_tell_a_wrong_model() {
             both[1]
                 .next_shot(&shot_at(x, Quantity::Velocity))
                 .expect("points in the grid");
-            let schedule = CheckpointSchedule::choose(560, both[1].sizes_of_images(&wanted), 400_000_000)
+            let schedule = CheckpointSchedule::choose(560, both[1].sizes_of_images(&request), 400_000_000)
                 .expect("it fits");
-            let found = both[1].images(&data, &schedule, &wanted).expect("an image");
+            let pictures = both[1].images(&data, &schedule, &request).expect("an image");
             sum.iter_mut()
-                .zip(&found[0].image)
+                .zip(&pictures[0].image)
                 .for_each(|(sum, x)| *sum += f64::from(*x));
         }
         let at = |lag: usize| {
@@ -314,7 +314,7 @@ fn lags_tell_a_wrong_model() {
             "model {slower}: {:.3e} at no lag, {edge:.3e} at the largest",
             at(none)
         );
-        assert!((0..wanted.lags.len()).all(|lag| lag == none || slower < 1.0 || at(lag) <= at(none)));
+        assert!((0..request.lags.len()).all(|lag| lag == none || slower < 1.0 || at(lag) <= at(none)));
         edge / at(none)
     };
     assert!(focus(1.0) < 0.9 * focus(0.85));

@@ -10,7 +10,9 @@ use crate::shots::{Ricker, kept, largest, magnitude, medium, relative_difference
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Speeds, Stiffness, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Picture, Wanted};
+use kernels::methods::velocity_stress::born::{
+    Born, CheckpointSchedule, ImageRequest, Kind, Parameters, Picture,
+};
 use kernels::methods::velocity_stress::{Frame, Shot};
 use kernels::source::{Action, Source};
 
@@ -125,10 +127,10 @@ impl Model {
         with.iter().zip(&without).map(|(a, b)| a - b).collect()
     }
 
-    fn images(&self, born: &Born<f64>, data: &[f64], wanted: &Wanted) -> Vec<Picture<f64>> {
-        let sizes = born.sizes_of_images(wanted);
+    fn images(&self, born: &Born<f64>, data: &[f64], request: &ImageRequest) -> Vec<Picture<f64>> {
+        let sizes = born.sizes_of_images(request);
         let schedule = CheckpointSchedule::choose(self.nt, sizes, 1_000_000_000).expect("it fits");
-        born.images(data, &schedule, wanted).expect("images")
+        born.images(data, &schedule, request).expect("images")
     }
 
     /// The column in the middle of a field `[y][x][z]`.
@@ -151,8 +153,8 @@ impl Model {
     }
 }
 
-fn without_lags(kinds: &[Kind]) -> Wanted {
-    Wanted {
+fn without_lags(kinds: &[Kind]) -> ImageRequest {
+    ImageRequest {
         kinds: kinds.to_vec(),
         lags: vec![[0; 3]],
     }
@@ -170,7 +172,7 @@ fn illumination(model: &Model, action: Action, depths: &[usize]) {
     let shot = model.sheet(action, |_| 0.0);
     let born = model.born(&shot, ROCK, false);
     let nothing = vec![0.0; born.records() * born.values()];
-    let found = model.images(&born, &nothing, &without_lags(&ALL));
+    let pictures = model.images(&born, &nothing, &without_lags(&ALL));
     let (ndim, is_p) = (model.n.len() as f64, action == ALONG_Z);
     let c = if is_p { ROCK.vp } else { ROCK.vs };
     let [m, lambda] = moduli(ROCK);
@@ -180,20 +182,20 @@ fn illumination(model: &Model, action: Action, depths: &[usize]) {
     let force = slope / c.powi(2);
     let velocity = stress / (ROCK.rho * c).powi(2);
     let rotation = slope / (ROCK.rho * c * c).powi(2);
-    let wanted = match is_p {
+    let expected = match is_p {
         true => [mean.powi(2) * stress, force, 0.0, 0.0, velocity],
         false => [0.0, 0.0, force, rotation, velocity],
     };
     for (k, kind) in ALL.iter().enumerate() {
-        let light = model.middle(&found[k].light);
-        let found = depths.iter().map(|&z| light[z]);
+        let light = model.middle(&pictures[k].light);
+        let values = depths.iter().map(|&z| light[z]);
         // If the expected value is zero, the scale is the illumination that the other wave type would have.
         let scale = [mean.powi(2) * stress, force, force, rotation, velocity][k];
-        let apart = largest(found.map(|x| x / scale - wanted[k] / scale));
+        let apart = largest(values.map(|x| x / scale - expected[k] / scale));
         println!("{ndim}-D {action:?} {kind:?}: {apart:.1e}");
         // The measured error is 0.6 % in the volume, which has the shortest waves, 0.2 % elsewhere, and 1e-17 where the
         // value is zero.
-        let tolerance = if wanted[k] > 0.0 { 0.02 } else { 1e-16 };
+        let tolerance = if expected[k] > 0.0 { 0.02 } else { 1e-16 };
         assert!(apart <= tolerance, "{ndim}-D {action:?} {kind:?}: {apart:e}");
     }
 }
@@ -226,7 +228,7 @@ fn reflector(action: Action, kinds: &[Kind], model: &Model, tolerance: f64) {
     let shot = model.sheet(action, |_| 0.0);
     let data = model.reflections(&shot);
     let born = model.born(&shot, ROCK, false);
-    let found = model.images(&born, &data, &without_lags(kinds));
+    let pictures = model.images(&born, &data, &without_lags(kinds));
     let is_p = action == ALONG_Z;
     let [c, below] = [ROCK, BELOW].map(|rock| if is_p { rock.vp } else { rock.vs });
     let impedances = [ROCK.rho * c, BELOW.rho * below];
@@ -246,11 +248,11 @@ fn reflector(action: Action, kinds: &[Kind], model: &Model, tolerance: f64) {
         (_, false) => 2.0 * size * around(&waves, cells),
     };
     let depths = DEPTH as usize - 8..=DEPTH as usize + 9;
-    for (&kind, picture) in kinds.iter().zip(&found) {
+    for (&kind, picture) in kinds.iter().zip(&pictures) {
         let image = &model.middle(&picture.image)[depths.clone()];
-        let wanted: Vec<f64> = depths.clone().map(|z| formula(kind, z as f64)).collect();
-        let apart = relative_difference(image, &wanted);
-        let ratio = magnitude(image) / magnitude(&wanted);
+        let expected: Vec<f64> = depths.clone().map(|z| formula(kind, z as f64)).collect();
+        let apart = relative_difference(image, &expected);
+        let ratio = magnitude(image) / magnitude(&expected);
         println!("{action:?} {kind:?}: {apart:.3} apart, {ratio:.3} times as large");
         assert!(apart <= tolerance, "{action:?} {kind:?}: {apart} apart");
     }
@@ -275,8 +277,8 @@ fn images_change_with_the_square_of_the_step() {
         shot.sources = vec![Source { series: 0, ..source }];
         let data = model.reflections(&shot);
         let born = model.born(&shot, ROCK, false);
-        let found = model.images(&born, &data, &without_lags(&ALL));
-        ALL.into_iter().zip(found).map(move |(kind, picture)| {
+        let pictures = model.images(&born, &data, &without_lags(&ALL));
+        ALL.into_iter().zip(pictures).map(move |(kind, picture)| {
             // The image is multiplied by the step for each factor that is a force: once if a rotation is correlated,
             // otherwise twice.
             let scale = match kind {
@@ -323,7 +325,7 @@ fn the_focus_of_a_model_that_is_too_slow_lies_at_a_lag_of_its_sign() {
     };
     let p = 25f64.to_radians().sin() / ROCK.vp;
     let most = 12;
-    let wanted = Wanted {
+    let request = ImageRequest {
         kinds: vec![Kind::Pp],
         lags: (-most..=most).map(|h| [0, h, 0]).collect(),
     };
@@ -347,24 +349,24 @@ fn the_focus_of_a_model_that_is_too_slow_lies_at_a_lag_of_its_sign() {
                 ..ROCK
             };
             let born = model.born(&shot, speeds, false);
-            let found = model.images(&born, &data, &wanted);
-            let at = |lag: usize| model.middle(&found[0].image[lag * cells..][..cells])[depth as usize];
-            let gather: Vec<f64> = (0..wanted.lags.len()).map(at).collect();
+            let pictures = model.images(&born, &data, &request);
+            let at = |lag: usize| model.middle(&pictures[0].image[lag * cells..][..cells])[depth as usize];
+            let gather: Vec<f64> = (0..request.lags.len()).map(at).collect();
             let top = (1..gather.len() - 1)
                 .max_by(|&a, &b| gather[a].total_cmp(&gather[b]))
                 .expect("lags");
             let [before, here, behind] = [gather[top - 1], gather[top], gather[top + 1]];
             let off = 0.5 * (before - behind) / (before - 2.0 * here + behind);
-            let found = top as f64 + off - most as f64;
+            let focus = top as f64 + off - most as f64;
             let ahead = (down(speeds.vp) * (depth - TOP) - down(ROCK.vp) * (DEPTH - TOP)) / p;
             let place = if forwards { ahead } else { -ahead };
             println!(
-                "{slower} of the speed, x ahead is {forwards}: a lag of {found:.2} cells for {place:.2}"
+                "{slower} of the speed, x ahead is {forwards}: a lag of {focus:.2} cells for {place:.2}"
             );
             // The measured error is 0.25 of a cell.
             assert!(
-                (found - place).abs() <= 0.8,
-                "{slower} {forwards}: {found} for {place}"
+                (focus - place).abs() <= 0.8,
+                "{slower} {forwards}: {focus} for {place}"
             );
             assert!(here > 0.0, "{slower} {forwards}: {here}");
         }

@@ -21,12 +21,12 @@ fn kinds() -> impl Iterator<Item = (Misfit, bool)> {
     kinds.into_iter().flat_map(|kind| [(kind, false), (kind, true)])
 }
 
-fn compared(kind: Misfit, estimate: bool, made: &[f64], observed: &Observed<f64>) -> (f64, Vec<f64>) {
+fn compared(kind: Misfit, estimate: bool, modelled: &[f64], observed: &Observed<f64>) -> (f64, Vec<f64>) {
     match estimate {
-        false => kind.of(made, observed),
+        false => kind.of(modelled, observed),
         true => {
             let (misfit, adjoint_source, _) = kind
-                .of_filtered(made, observed, 0.01)
+                .of_filtered(modelled, observed, 0.01)
                 .expect("waves have arrived");
             (misfit, adjoint_source)
         }
@@ -45,9 +45,9 @@ fn data(case: &Case, perturbation: &[f64], share: f64) -> Vec<f64> {
 fn observed(case: &Case, values: usize) -> Observed<f64> {
     let born = case.born::<f64>(&case.shot(), case.medium());
     let far: Vec<f64> = case.perturbation(&born, &mut Random(11));
-    let mut wanted = data(case, &far.iter().map(|x| 0.4 * x).collect::<Vec<_>>(), 1.0);
-    wanted.rotate_right(2 * values);
-    let weight = (0..wanted.len()).map(|k| {
+    let mut data = data(case, &far.iter().map(|x| 0.4 * x).collect::<Vec<_>>(), 1.0);
+    data.rotate_right(2 * values);
+    let weight = (0..data.len()).map(|k| {
         if k < 12 * values {
             0.0
         } else {
@@ -55,7 +55,7 @@ fn observed(case: &Case, values: usize) -> Observed<f64> {
         }
     });
     let weight = weight.collect();
-    Observed::new(values, wanted, Some(weight)).expect("sizes agree")
+    Observed::new(values, data, Some(weight)).expect("sizes agree")
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn what_is_left_is_of_second_order() {
     let after = shares.map(|h| data(&case, &perturbation, h));
     for (kind, estimate) in kinds() {
         let mut before = 0.0;
-        let mut residual = |made: &[f64]| {
-            let (misfit, adjoint_source) = compared(kind, estimate, made, &observed);
+        let mut residual = |modelled: &[f64]| {
+            let (misfit, adjoint_source) = compared(kind, estimate, modelled, &observed);
             before = misfit;
             Ok(adjoint_source)
         };
@@ -82,8 +82,11 @@ fn what_is_left_is_of_second_order() {
             let (misfit, _) = compared(kind, estimate, &after[k], &observed);
             (misfit - before - shares[k] * slope).abs()
         };
-        let found = [0, 1, 2, 3].map(left);
-        let orders: Vec<f64> = found.windows(2).map(|pair| (pair[0] / pair[1]).log10()).collect();
+        let remainders = [0, 1, 2, 3].map(left);
+        let orders: Vec<f64> = remainders
+            .windows(2)
+            .map(|pair| (pair[0] / pair[1]).log10())
+            .collect();
         println!("{kind:?} estimate={estimate}: misfit {before:.3e}, orders {orders:.3?}");
         assert!(
             orders.iter().all(|order| (order - 2.0).abs() < 0.1),
@@ -102,7 +105,7 @@ fn gradients_are_finite_differences() {
     let cells = case.grid().cells();
     let gradients: Vec<Vec<f64>> = kinds()
         .map(|(kind, estimate)| {
-            let mut residual = |made: &[f64]| Ok(compared(kind, estimate, made, &observed).1);
+            let mut residual = |modelled: &[f64]| Ok(compared(kind, estimate, modelled, &observed).1);
             born.gradient(&mut residual, &schedule).expect("the shot runs")
         })
         .collect();
@@ -126,7 +129,7 @@ fn gradients_are_finite_differences() {
             for ((kind, estimate), gradient) in kinds().zip(&gradients) {
                 let [plus, minus] = both
                     .each_ref()
-                    .map(|made| compared(kind, estimate, made, &observed).0);
+                    .map(|modelled| compared(kind, estimate, modelled, &observed).0);
                 let (difference, own) = ((plus - minus) / (2.0 * h), gradient[parameter * cells + cell]);
                 let off = (difference - own).abs() / own.abs();
                 assert!(

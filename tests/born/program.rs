@@ -18,8 +18,8 @@ fn apart(case: &Case) -> f64 {
     let mut tape = Tape::<f32>::default();
     let simulation = Simulation::new(&shot, case.medium::<f32>(), case.class(), cpu, slabs);
     simulation.expect("a valid shot").run(&mut tape).expect("it runs");
-    let wanted = tape.traces.concat();
-    relative_difference(got, &wanted)
+    let expected = tape.traces.concat();
+    relative_difference(got, &expected)
 }
 
 #[test]

@@ -49,9 +49,9 @@ fn the_largest_drift_of_several_shots_is_reported() {
         reported.push([&lone, &born].map(|born| born.drift().expect("waves have run backwards")));
     }
     let lone = |k: usize| &reported[..=k];
-    for (k, [_, found]) in reported.iter().enumerate() {
+    for (k, [_, drift]) in reported.iter().enumerate() {
         assert_eq!(
-            *found,
+            *drift,
             magnitude(lone(k).iter().map(|[lone, _]| *lone)),
             "{reported:?}"
         );

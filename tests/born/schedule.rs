@@ -65,7 +65,7 @@ fn checkpoints_in_a_store_change_no_bit() {
         let (data, sizes) = (data(&born), born.sizes());
         let [state, tape] = sizes;
         let all = CheckpointSchedule::choose(case.nt, sizes, 2 * state + case.nt * tape).expect("it fits");
-        let wanted = born.adjoint(&data, &all).expect("the reverse sweep");
+        let expected = born.adjoint(&data, &all).expect("the reverse sweep");
         // Short segments need many checkpoints.
         let least = CheckpointSchedule {
             segment: 2,
@@ -83,8 +83,8 @@ fn checkpoints_in_a_store_change_no_bit() {
             };
             assert_eq!(schedule.bytes(sizes), least.bytes(sizes));
             assert!(schedule.extra(case.nt) < least.extra(case.nt));
-            let found = born.adjoint(&data, &schedule).expect("the reverse sweep");
-            assert!(found == wanted, "{ndim}-D, {in_store} places");
+            let adjoint = born.adjoint(&data, &schedule).expect("the reverse sweep");
+            assert!(adjoint == expected, "{ndim}-D, {in_store} places");
             let (put, places) = (*store.put.lock().unwrap(), store.places.lock().unwrap().len());
             println!("{ndim}-D: {put} checkpoints at {places} places");
             assert!(put >= places && places == in_store);
@@ -95,8 +95,8 @@ fn checkpoints_in_a_store_change_no_bit() {
             store: 6 * state,
         };
         let chosen = CheckpointSchedule::choose_in(case.nt, sizes, room).expect("it fits");
-        let found = born.adjoint(&data, &chosen).expect("the reverse sweep");
-        assert!(found == wanted, "{chosen:?}");
+        let adjoint = born.adjoint(&data, &chosen).expect("the reverse sweep");
+        assert!(adjoint == expected, "{chosen:?}");
         let breaks = Boxes {
             breaks: true,
             ..Boxes::default()
@@ -123,7 +123,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     let (data, [state, tape]) = (data(&born), born.sizes());
     let all =
         CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
-    let wanted = born.adjoint(&data, &all).expect("the reverse sweep");
+    let expected = born.adjoint(&data, &all).expect("the reverse sweep");
     let ([of_state, boundary], once) = born.boundary_sizes().expect("waves that can run backwards");
     // In addition, boundary saving once takes the stresses of the waves and their velocities at two steps.
     assert!(
@@ -131,21 +131,21 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         "{boundary} of {tape}"
     );
     let schedule = with_segments(all, case.nt, [segments, segments.min(2) - 1]);
-    let most = magnitude(wanted.iter().map(|x| x.f64()));
-    let off = |found: &[T]| {
-        largest_difference(found.iter().map(|x| x.f64()), wanted.iter().map(|x| x.f64())) / most
+    let most = magnitude(expected.iter().map(|x| x.f64()));
+    let off = |values: &[T]| {
+        largest_difference(values.iter().map(|x| x.f64()), expected.iter().map(|x| x.f64())) / most
     };
     assert!(born.drift().is_none());
-    let found = born.adjoint(&data, &schedule).expect("the reverse sweep");
+    let adjoint = born.adjoint(&data, &schedule).expect("the reverse sweep");
     let drift = born.drift().expect("waves have run backwards");
     // A gradient records its steps while it makes the records.
-    let [made, _] = records(&born, None);
-    let mut residual = |found: &[T]| {
-        assert!(found == made);
+    let [modelled, _] = records(&born, None);
+    let mut residual = |records: &[T]| {
+        assert!(records == modelled);
         Ok(data.clone())
     };
     let gradient = born.gradient(&mut residual, &schedule).expect("a gradient");
-    [off(&found), off(&gradient), drift]
+    [off(&adjoint), off(&gradient), drift]
 }
 
 /// In single precision the bound is that between devices and processors (1e-5), in double precision some hundred times
@@ -206,7 +206,7 @@ fn waves_that_run_backwards_give_the_same_within_rounding() {
 }
 
 #[test]
-fn what_cannot_run_backwards_is_told() {
+fn what_cannot_run_backwards_is_reported() {
     let case = Case {
         mechanisms: Some(Mechanisms::Everywhere(2)),
         ..plain(2)

@@ -61,17 +61,17 @@ fn compare(case: &Case, counts: &[usize], ways: &[Way], seed: u64) {
         .expect("a device with memory");
     let model = case.perturbation(&one, &mut random);
     let (data, schedules) = data_and_schedules(&one, case, &mut random);
-    let wanted = all_of_one(&one, case, [&model, &data], &schedules);
+    let of_one = all_of_one(&one, case, [&model, &data], &schedules);
     for way in ways {
         let of_ranks = thread_ranks(counts.len(), way.talents, |rank| {
             let mut born = of_rank(case, &shot, rank.rank(), counts);
             born.run_on_ranks(devices(rank, counts, way.closed), rank, way.transport)
                 .expect("devices that can share the grid");
-            let found = all(&born, (rank, case), [&model, &data], &schedules);
-            (found, born.drift(), rank.channels())
+            let results = all(&born, (rank, case), [&model, &data], &schedules);
+            (results, born.drift(), rank.channels())
         });
         let what = format!("ranks of {counts:?} devices, {way:?}, {schedules:?}: {case:?}");
-        assert_same_bits(&wanted, &of_ranks[0].0, &what);
+        assert_same_bits(&of_one, &of_ranks[0].0, &what);
         for (_, drift, channels) in &of_ranks {
             assert_eq!(*drift, one.drift(), "{what}");
             // Devices of one host can reach each other, unless the user requests messages.
@@ -147,8 +147,8 @@ fn what_ranks_cannot_share_is_refused_on_all_of_them() {
     let refused = |transport: Transport, counts: &[usize]| -> Vec<String> {
         thread_ranks(counts.len(), Capabilities::default(), |rank| {
             let mut born = case.born::<f32>(&shot(&case), case.medium());
-            let made = born.run_on_ranks(devices(rank, counts, None), rank, transport);
-            made.expect_err("ranks that cannot share the grid").to_string()
+            let outcome = born.run_on_ranks(devices(rank, counts, None), rank, transport);
+            outcome.expect_err("ranks that cannot share the grid").to_string()
         })
     };
     for why in refused(Transport::Auto, &[4, 4]) {
@@ -169,15 +169,15 @@ fn a_medium_on_other_planes_is_refused_on_all_ranks() {
         return;
     }
     let case = Case { more: 14, ..plain(2) };
-    let said = thread_ranks(2, Capabilities::default(), |rank| {
+    let messages = thread_ranks(2, Capabilities::default(), |rank| {
         let mut born = match rank.rank() {
             0 => case.born(&shot(&case), case.medium()),
             _ => case.born_on(&shot(&case), &(20..24)),
         };
-        let made = born.run_on_ranks(devices(rank, &[1, 1], None), rank, Transport::Auto);
-        made.expect_err("a rank without its medium").to_string()
+        let outcome = born.run_on_ranks(devices(rank, &[1, 1], None), rank, Transport::Auto);
+        outcome.expect_err("a rank without its medium").to_string()
     });
-    for why in said {
+    for why in messages {
         assert!(why.contains("prepared the medium on planes other than"), "{why}");
     }
 }
@@ -190,7 +190,7 @@ fn a_residual_that_is_refused_ends_the_run_of_every_rank() {
         return;
     }
     let case = Case { more: 14, ..plain(2) };
-    let said = thread_ranks(2, Capabilities::default(), |rank| {
+    let messages = thread_ranks(2, Capabilities::default(), |rank| {
         let mut born = case.born::<f32>(&shot(&case), case.medium());
         born.run_on_ranks(devices(rank, &[1, 1], None), rank, Transport::Auto)
             .expect("devices that can share the grid");
@@ -199,7 +199,7 @@ fn a_residual_that_is_refused_ends_the_run_of_every_rank() {
         let why = born.gradients_among(rank, &mut refuse, &schedule);
         why.err().expect("no residual").to_string()
     });
-    for why in said {
+    for why in messages {
         assert!(why.contains("no residual today"), "{why}");
     }
 }

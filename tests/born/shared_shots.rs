@@ -6,7 +6,7 @@ use crate::devices::any;
 use kernels::communicator::{Alone, Communicator};
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, ImageRequest, Kind, Parameters};
 use kernels::methods::velocity_stress::{Quantity, Shot};
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ pub fn shot(case: &Case) -> Shot {
 }
 
 /// The images of a case; those of converted waves need an isotropic medium.
-fn images(case: &Case) -> Wanted {
-    Wanted {
+fn images(case: &Case) -> ImageRequest {
+    ImageRequest {
         kinds: match case.anisotropic {
             true => vec![Kind::Pp, Kind::Energy],
             false => vec![Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy],
@@ -54,10 +54,10 @@ pub fn all(
     [model, data]: [&[f32]; 2],
     schedules: &[CheckpointSchedule],
 ) -> Vec<Vec<f32>> {
-    let mut found = vec![Vec::new(), Vec::new()];
+    let mut results = vec![Vec::new(), Vec::new()];
     let mut take = |_: usize, background: &[f32], change: &[f32]| {
-        found[0].extend_from_slice(background);
-        found[1].extend_from_slice(change);
+        results[0].extend_from_slice(background);
+        results[1].extend_from_slice(change);
         Ok(())
     };
     born.forward_among(ranks, Some(model), &mut take)
@@ -65,20 +65,20 @@ pub fn all(
     let data = [data.to_vec()];
     for schedule in schedules {
         let adjoints = born.adjoints_among(ranks, &data, schedule);
-        found.extend(adjoints.expect("an adjoint").by_parameters());
-        let residual = |made: Vec<f32>| made.iter().map(|x| 0.5 * x - 0.01).collect();
-        let mut residuals = |made: Vec<Vec<f32>>| Ok(made.into_iter().map(residual).collect());
+        results.extend(adjoints.expect("an adjoint").by_parameters());
+        let residual = |modelled: Vec<f32>| modelled.iter().map(|x| 0.5 * x - 0.01).collect();
+        let mut residuals = |modelled: Vec<Vec<f32>>| Ok(modelled.into_iter().map(residual).collect());
         let gradients = born.gradients_among(ranks, &mut residuals, schedule);
-        found.extend(gradients.expect("a gradient").by_parameters());
+        results.extend(gradients.expect("a gradient").by_parameters());
     }
-    let wanted = images(case);
-    let sizes = born.sizes_of_images(&wanted);
+    let request = images(case);
+    let sizes = born.sizes_of_images(&request);
     let schedule = CheckpointSchedule::choose(case.nt, sizes, 3 * sizes[0] + (case.nt / 4) * sizes[1]);
-    let pictures = born.images_among(ranks, &data, (&schedule.expect("it fits"), &wanted));
+    let pictures = born.images_among(ranks, &data, (&schedule.expect("it fits"), &request));
     for picture in pictures.expect("images").into_iter().flatten() {
-        found.extend([picture.image, picture.light]);
+        results.extend([picture.image, picture.light]);
     }
-    found
+    results
 }
 
 /// All results of one device. The second schedule is left out and the results of the first are repeated, because it
@@ -92,11 +92,11 @@ pub fn all_of_one(
     let [first, _, others @ ..] = schedules else {
         panic!("at least two schedules")
     };
-    let mut found = all(born, (&Alone, case), given, &[&[*first], others].concat());
+    let mut results = all(born, (&Alone, case), given, &[&[*first], others].concat());
     // The adjoint and the gradient follow the records of the background and of the change.
-    let again = found[2..4].to_vec();
-    found.splice(4..4, again);
-    found
+    let again = results[2..4].to_vec();
+    results.splice(4..4, again);
+    results
 }
 
 /// Random data, and schedules that keep all steps, some of them, and, if waves can run backwards, their boundaries.
@@ -120,17 +120,17 @@ pub fn data_and_schedules(
 }
 
 /// Asserts that results of several devices have the same bits as those of one, and are not zero.
-pub fn assert_same_bits(wanted: &[Vec<f32>], found: &[Vec<f32>], what: &str) {
-    assert_eq!(wanted.len(), found.len());
-    for (k, (wanted, found)) in wanted.iter().zip(found).enumerate() {
+pub fn assert_same_bits(expected: &[Vec<f32>], computed: &[Vec<f32>], what: &str) {
+    assert_eq!(expected.len(), computed.len());
+    for (k, (expected, computed)) in expected.iter().zip(computed).enumerate() {
         assert!(
-            wanted.iter().any(|&x| x != 0.0),
+            expected.iter().any(|&x| x != 0.0),
             "result {k} is zero everywhere: {what}"
         );
         let bits = |numbers: &[f32]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        let apart = crate::shots::relative_difference(wanted, found);
+        let apart = crate::shots::relative_difference(expected, computed);
         assert!(
-            bits(wanted) == bits(found),
+            bits(expected) == bits(computed),
             "result {k} differs by {apart:e}: {what}"
         );
     }
@@ -147,10 +147,10 @@ fn compare<A: Accelerator>(open: OpenAll<A>, case: &Case, devices: usize, random
     let model = case.perturbation(&one, random);
     let (data, schedules) = data_and_schedules(&one, case, random);
     assert_eq!(one.boundary_sizes().is_ok(), several.boundary_sizes().is_ok());
-    let wanted = all_of_one(&one, case, [&model, &data], &schedules);
-    let found = all(&several, (&Alone, case), [&model, &data], &schedules);
+    let of_one = all_of_one(&one, case, [&model, &data], &schedules);
+    let of_several = all(&several, (&Alone, case), [&model, &data], &schedules);
     let what = format!("{devices} devices, {schedules:?}: {case:?}");
-    assert_same_bits(&wanted, &found, &what);
+    assert_same_bits(&of_one, &of_several, &what);
     assert_eq!(one.drift(), several.drift());
 }
 
@@ -216,7 +216,7 @@ fn a_device_that_fails_stops_the_others<A: Accelerator>(open: OpenAll<A>) {
     several.run_on(open(2)).expect("devices that can share the grid");
     let schedule = CheckpointSchedule::choose(case.nt, one.sizes(), usize::MAX / 4).expect("it fits");
     let data = vec![1.0; one.records() * one.values()];
-    let wanted = one.adjoint(&data, &schedule).expect("an adjoint");
+    let expected = one.adjoint(&data, &schedule).expect("an adjoint");
     several.next_shot(&grown).expect("points in the grid");
     let why = several
         .adjoint(&data, &schedule)
@@ -227,8 +227,8 @@ fn a_device_that_fails_stops_the_others<A: Accelerator>(open: OpenAll<A>) {
     let mut refuse = |_: &[f32]| Err(kernels::Error::setup("no residual today"));
     let why = several.gradient(&mut refuse, &schedule).expect_err("no residual");
     assert!(why.to_string().contains("no residual today"), "{why}");
-    let found = several.adjoint(&data, &schedule).expect("an adjoint");
-    assert!(wanted == found);
+    let adjoint = several.adjoint(&data, &schedule).expect("an adjoint");
+    assert!(expected == adjoint);
 }
 
 /// Several shots side by side on devices that share each of them.
@@ -255,12 +255,12 @@ fn shared_shots_run_side_by_side<A: Accelerator>(open: OpenAll<A>) {
             CheckpointSchedule::choose(case.nt, one.sizes(), 4 * one.sizes()[0] + 4 * one.sizes()[1]);
         let schedule = schedule.expect("it fits");
         several.next_shots(&shots).expect("points in the grid");
-        let found = several.adjoints(&data, &schedule).expect("adjoints");
-        for (shot, found) in found.iter().enumerate() {
+        let adjoints = several.adjoints(&data, &schedule).expect("adjoints");
+        for (shot, adjoint) in adjoints.iter().enumerate() {
             one.next_shot(&shots[shot]).expect("points in the grid");
-            let wanted = one.adjoint(&data[shot], &schedule).expect("an adjoint");
+            let expected = one.adjoint(&data[shot], &schedule).expect("an adjoint");
             assert!(
-                wanted.iter().any(|&x| x != 0.0) && wanted == *found,
+                expected.iter().any(|&x| x != 0.0) && expected == *adjoint,
                 "shot {shot}, {ndim}-D"
             );
         }
@@ -285,13 +285,13 @@ fn what_devices_cannot_share_is_refused() {
     }
     born.run_on(emulated::all(2))
         .expect("devices that can share the grid");
-    let wanted = Wanted {
+    let request = ImageRequest {
         kinds: vec![Kind::Pp],
         lags: vec![[0, 4, 0]],
     };
-    let schedule = CheckpointSchedule::choose(case.nt, born.sizes_of_images(&wanted), usize::MAX / 4);
+    let schedule = CheckpointSchedule::choose(case.nt, born.sizes_of_images(&request), usize::MAX / 4);
     let data = vec![1.0; born.records() * born.values()];
-    let why = born.images(&data, &schedule.expect("it fits"), &wanted);
+    let why = born.images(&data, &schedule.expect("it fits"), &request);
     let why = why.err().expect("a lag across the cut").to_string();
     assert!(
         why.contains("a lag of 4 cells") && why.contains("one GPU for a shot"),

@@ -5,7 +5,7 @@ use crate::bench::{Case, Random, plain};
 use crate::devices::{Open, any};
 use kernels::device::accelerator::Accelerator;
 use kernels::methods::velocity_stress::Shot;
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, ImageRequest, Kind};
 
 /// `count` shots of a case, each with other positions of sources and receivers.
 fn shots(case: &Case, count: usize) -> Vec<Shot> {
@@ -31,7 +31,7 @@ fn all(
     (schedule, of_images): (&CheckpointSchedule, Option<&CheckpointSchedule>),
     data: &[Vec<f32>],
 ) -> Vec<Vec<f32>> {
-    let mut found = born.adjoints(data, schedule).expect("adjoints");
+    let mut results = born.adjoints(data, schedule).expect("adjoints");
     let mut residuals = |records: Vec<Vec<f32>>| {
         let of = |(records, data): (Vec<f32>, &Vec<f32>)| {
             assert_eq!(records.len(), data.len());
@@ -39,24 +39,24 @@ fn all(
         };
         Ok(records.into_iter().zip(data).map(of).collect())
     };
-    found.extend(born.gradients(&mut residuals, schedule).expect("gradients"));
+    results.extend(born.gradients(&mut residuals, schedule).expect("gradients"));
     let Some(of_images) = of_images else {
-        return found;
+        return results;
     };
     let images = born
         .images_of_shots(data, of_images, &images())
         .expect("images of all shots");
-    found.extend(images.into_iter().map(|pictures| {
+    results.extend(images.into_iter().map(|pictures| {
         let parts = pictures
             .into_iter()
             .flat_map(|picture| [picture.image, picture.light]);
         parts.flatten().collect()
     }));
-    found
+    results
 }
 
-fn images() -> Wanted {
-    Wanted {
+fn images() -> ImageRequest {
+    ImageRequest {
         kinds: vec![Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy],
         lags: vec![[0; 3], [0, 1, 0]],
     }
@@ -102,22 +102,22 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
     for (number, schedule) in schedules.iter().enumerate() {
         // The number of whole steps that are kept does not change any bit, so that the single shots need only the first
         // schedule; images have another schedule.
-        let wanted = by_boundaries.as_ref().filter(|_| number == 2).unwrap_or(&first);
+        let expected = by_boundaries.as_ref().filter(|_| number == 2).unwrap_or(&first);
         let of_images = (number == 0).then_some(&images);
         company.next_shots(&shots).expect("points in the grid");
-        let found = all(&company, (schedule, of_images), &data);
+        let results = all(&company, (schedule, of_images), &data);
         let kinds = if number == 0 { 3 } else { 2 };
-        assert_eq!(found.len(), kinds * count);
-        for (shot, wanted) in wanted.iter().enumerate() {
-            for (kind, wanted) in wanted[..kinds].iter().enumerate() {
-                assert!(wanted.iter().any(|&x| x != 0.0), "the result is zero: {case:?}");
-                let found = &found[kind * count + shot];
+        assert_eq!(results.len(), kinds * count);
+        for (shot, expected) in expected.iter().enumerate() {
+            for (kind, expected) in expected[..kinds].iter().enumerate() {
+                assert!(expected.iter().any(|&x| x != 0.0), "the result is zero: {case:?}");
+                let result = &results[kind * count + shot];
                 println!(
                     "shot {shot} result {kind}: {:e}",
-                    crate::shots::relative_difference(wanted, found)
+                    crate::shots::relative_difference(expected, result)
                 );
                 assert!(
-                    found == wanted,
+                    result == expected,
                     "shot {shot} of {count}, result {kind}, {schedule:?}: {case:?}"
                 );
             }
@@ -125,10 +125,10 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
     }
     // Fewer shots follow the first ones, in the same memory but at other places in it.
     company.next_shots(&shots[1..]).expect("points in the grid");
-    let found = all(&company, (&schedules[0], Some(&images)), &data[1..]);
-    for (kind, wanted) in first[1].iter().enumerate() {
+    let results = all(&company, (&schedules[0], Some(&images)), &data[1..]);
+    for (kind, expected) in first[1].iter().enumerate() {
         assert!(
-            &found[kind * (count - 1)] == wanted,
+            &results[kind * (count - 1)] == expected,
             "after others, result {kind}: {case:?}"
         );
     }
@@ -172,9 +172,9 @@ fn a_shot_that_fails_leaves_nothing_behind<A: Accelerator>(open: Open<A>) {
     for shot in [0, 2] {
         alone.next_shot(&shots[shot]).expect("points in the grid");
         company.next_shot(&shots[shot]).expect("points in the grid");
-        let [wanted, found] =
+        let [expected, computed] =
             [&alone, &company].map(|born| born.adjoint(&data[0], &schedule).expect("an adjoint"));
-        assert!(wanted == found, "shot {shot}");
+        assert!(expected == computed, "shot {shot}");
     }
 }
 

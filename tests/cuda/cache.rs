@@ -124,7 +124,7 @@ fn what_belongs_to_others_is_refused() {
 }
 
 #[test]
-fn a_place_that_cannot_be_made_is_no_error() {
+fn a_place_that_cannot_be_created_is_no_error() {
     let top = folder();
     fs::write(top.path().join("file"), "").expect("it is ours");
     let cache = Cache::at(&top.path().join("file/cubin"));

@@ -60,9 +60,9 @@ fn every_architecture_gets_machine_code_and_a_report() {
         let Compiled { cubin, .. } =
             nvrtc::compile(&source(TEXT), architecture, false).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(&cubin[..4], b"\x7fELF", "machine code is an ELF file");
-        let told = nvrtc::compile(&source(TEXT), architecture, true).expect("it has just compiled");
-        let needs = told.resources();
-        assert_eq!(needs.len(), 2, "{}", told.log);
+        let report = nvrtc::compile(&source(TEXT), architecture, true).expect("it has just compiled");
+        let needs = report.resources();
+        assert_eq!(needs.len(), 2, "{}", report.log);
         let (small, crowded) = (of(&needs, "small"), of(&needs, "crowded"));
         assert!((8..=40).contains(&small.registers), "{small:?}");
         assert_eq!(

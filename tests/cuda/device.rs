@@ -61,8 +61,9 @@ fn read(cuda: &Cuda, from: &DeviceMemory) -> Vec<f32> {
 fn journal() -> String {
     // SAFETY: the fake's own functions.
     let text = unsafe {
-        let tell = cudarc::driver::sys::culib().get::<extern "C" fn() -> *const c_char>("fake_journal");
-        CStr::from_ptr(tell.expect("the fake is loaded")())
+        let read_journal =
+            cudarc::driver::sys::culib().get::<extern "C" fn() -> *const c_char>("fake_journal");
+        CStr::from_ptr(read_journal.expect("the fake is loaded")())
     };
     text.to_string_lossy().into_owned()
 }
@@ -78,7 +79,7 @@ fn message<T>(result: Result<T, Error>) -> String {
     result.err().expect("it fails").to_string()
 }
 
-fn assert_says(sentence: &str, words: &[&str]) {
+fn assert_contains(sentence: &str, words: &[&str]) {
     for word in words {
         assert!(sentence.contains(word), "{word:?} is missing in: {sentence}");
     }
@@ -110,7 +111,7 @@ fn memory_is_zeroed_copied_and_given_back() {
         assert_eq!(live(), 0, "everything is freed");
         let journal = journal();
         // Host memory is not write-combined; streams are non-blocking, and one is made first; there are no events.
-        assert_says(
+        assert_contains(
             &journal,
             &[
                 "pin 16 1\n",
@@ -122,18 +123,22 @@ fn memory_is_zeroed_copied_and_given_back() {
 }
 
 #[test]
-fn a_full_device_says_what_was_wanted_and_free() {
+fn a_full_device_reports_what_was_requested_and_free() {
     let small = [("FAKE_MEMORY", "1000")];
-    on_fake("a_full_device_says_what_was_wanted_and_free", &small, || {
-        let cuda = open(0);
-        let _most = cuda.allocate(900).expect("there is room");
-        assert_eq!(cuda.free_bytes().expect("it answers"), 100);
-        let sentence = message(cuda.allocate(101));
-        assert_says(
-            &sentence,
-            &["GPU 0 (Fake 0)", "101 bytes more", "100 are free", "more GPUs"],
-        );
-    });
+    on_fake(
+        "a_full_device_reports_what_was_requested_and_free",
+        &small,
+        || {
+            let cuda = open(0);
+            let _most = cuda.allocate(900).expect("there is room");
+            assert_eq!(cuda.free_bytes().expect("it answers"), 100);
+            let sentence = message(cuda.allocate(101));
+            assert_contains(
+                &sentence,
+                &["GPU 0 (Fake 0)", "101 bytes more", "100 are free", "more GPUs"],
+            );
+        },
+    );
 }
 
 #[test]
@@ -164,12 +169,12 @@ fn failures_name_the_kernel() {
     on_fake("failures_name_the_kernel", &[], || {
         let cuda = open(0);
         let words = ["kernel gone of test.cu X=1", "(500)"];
-        assert_says(&message(cuda.load(&source(""), &["gone"])), &words);
+        assert_contains(&message(cuda.load(&source(""), &["gone"])), &words);
         let words = [
             "test.cu X=1 does not compile for sm_90a by NVRTC 13.0",
             "the compiler's log",
         ];
-        assert_says(&message(cuda.load(&source("syntax error"), &["add"])), &words);
+        assert_contains(&message(cuda.load(&source("syntax error"), &["add"])), &words);
         let [kernel, _] = kernels(&cuda);
         let dims = Dims {
             threads: 2000,
@@ -177,7 +182,7 @@ fn failures_name_the_kernel() {
         };
         // SAFETY: the copy is refused before it reads anything.
         let refused = message(unsafe { cuda.launch(Stream::Main, &kernel, dims, &[]) });
-        assert_says(
+        assert_contains(
             &refused,
             &[
                 "GPU 0 (Fake 0): starting kernel add of test.cu X=1",
@@ -208,13 +213,13 @@ fn blocks_are_counted_along_their_axes() {
             )
         }
         .expect("it is small enough");
-        assert_says(&journal(), &["grid 3 2\nlaunch 5 64\n"]);
+        assert_contains(&journal(), &["grid 3 2\nlaunch 5 64\n"]);
     });
 }
 
 #[test]
-fn a_fault_surfaces_late_and_says_how_to_find_it() {
-    on_fake("a_fault_surfaces_late_and_says_how_to_find_it", &[], || {
+fn a_fault_surfaces_late_with_a_hint_how_to_find_it() {
+    on_fake("a_fault_surfaces_late_with_a_hint_how_to_find_it", &[], || {
         let cuda = open(0);
         let [kernel, fault] = kernels(&cuda);
         let memory = cuda.allocate(4).expect("there is room");
@@ -227,9 +232,9 @@ fn a_fault_surfaces_late_and_says_how_to_find_it() {
             "CUDA_SYNC=1",
             "stays readable",
         ];
-        assert_says(&first, &words);
+        assert_contains(&first, &words);
         let second = message(add(&cuda, &kernel, &memory, 1.0));
-        assert_says(&second, &["first seen while finishing the work of stream Edges"]);
+        assert_contains(&second, &["first seen while finishing the work of stream Edges"]);
     });
 }
 
@@ -241,9 +246,9 @@ fn cuda_sync_finds_the_kernel() {
         let memory = cuda.allocate(4).expect("there is room");
         add(&cuda, &kernel, &memory, 1.0).expect("it runs");
         // SAFETY: the kernel takes no arguments.
-        let found = message(unsafe { cuda.launch(Stream::Edges, &fault, FIVE, &[]) });
-        assert_says(&found, &["running kernel fault of test.cu X=1", "(700)"]);
-        assert!(!found.contains("CUDA_SYNC"), "the event is set already: {found}");
+        let error = message(unsafe { cuda.launch(Stream::Edges, &fault, FIVE, &[]) });
+        assert_contains(&error, &["running kernel fault of test.cu X=1", "(700)"]);
+        assert!(!error.contains("CUDA_SYNC"), "the event is set already: {error}");
     });
 }
 
@@ -289,13 +294,13 @@ fn recorded_work_runs_when_it_is_replayed() {
 
 /// The reported error is the one that occurred during the recording, not the broken recording that follows from it.
 #[test]
-fn the_reason_of_a_broken_recording_is_told() {
+fn the_reason_of_a_broken_recording_is_reported() {
     let broken = [("FAKE_CAPTURE", "901")];
-    on_fake("the_reason_of_a_broken_recording_is_told", &broken, || {
+    on_fake("the_reason_of_a_broken_recording_is_reported", &broken, || {
         let cuda = open(0);
         let inside = cuda.capture(&mut || Err(Error::setup("in the middle")));
         assert_eq!(message(inside), "in the middle");
-        assert_says(&message(cuda.capture(&mut || Ok(()))), &["(901)"]);
+        assert_contains(&message(cuda.capture(&mut || Ok(()))), &["(901)"]);
     });
 }
 
@@ -310,7 +315,7 @@ fn a_fault_in_recorded_work_names_its_kernels() {
             .capture(&mut || add(&cuda, &kernel, &memory, 1.0))
             .expect("it records");
         let words = ["running recorded work (kernel add of test.cu X=1)", "(700)"];
-        assert_says(&message(cuda.launch_graph(&graph)), &words);
+        assert_contains(&message(cuda.launch_graph(&graph)), &words);
     });
 }
 
@@ -332,7 +337,7 @@ fn neighbours_copy_and_wait_for_each_other() {
         assert_eq!(read(&two, &to), [2.5]);
         let journal = journal();
         // Events have no timing; peer access is enabled in both directions; each call has its own device bound.
-        assert_says(
+        assert_contains(
             &journal,
             &[
                 "event 2 0\n",
@@ -353,7 +358,7 @@ fn an_event_of_another_device_and_a_thread_without_a_context_are_refused() {
     on_fake(name, &[], || {
         let (one, two) = (open(0), open(1));
         let event = two.event().expect("an event");
-        assert_says(&message(one.record(Stream::Main, &event)), &["400", "event"]);
+        assert_contains(&message(one.record(Stream::Main, &event)), &["400", "event"]);
         let alone = std::thread::spawn(|| {
             let mut event = std::ptr::null_mut();
             // SAFETY: the fake's function, which fills in a pointer.
@@ -402,26 +407,26 @@ fn many_threads_use_many_devices() {
 }
 
 #[test]
-fn strangers_are_told_apart() {
-    on_fake("strangers_are_told_apart", &[("FAKE_PEERS", "0")], || {
+fn strangers_are_distinguished() {
+    on_fake("strangers_are_distinguished", &[("FAKE_PEERS", "0")], || {
         assert!(!open(0).enable_peer_access(&open(1)).expect("they answer"));
     });
 }
 
 /// What the driver cannot answer is an error, and not the answer that devices are strangers.
 #[test]
-fn a_driver_that_cannot_tell_strangers_is_an_error() {
+fn a_driver_that_cannot_identify_strangers_is_an_error() {
     let variables = [("FAKE_PEERS", "0"), ("FAKE_ACCESS", "101")];
     on_fake(
-        "a_driver_that_cannot_tell_strangers_is_an_error",
+        "a_driver_that_cannot_identify_strangers_is_an_error",
         &variables,
         || {
-            let said = open(0)
+            let error = open(0)
                 .enable_peer_access(&open(1))
                 .expect_err("it does not answer");
             assert!(
-                said.to_string().contains("asking for access to the memory of"),
-                "{said}"
+                error.to_string().contains("asking for access to the memory of"),
+                "{error}"
             );
         },
     );

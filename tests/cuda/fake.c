@@ -25,7 +25,7 @@ typedef struct { char *text; } module;
 typedef struct { char name[64]; int shared; } function;
 
 static __thread int current = -1; /* each thread has its own, as in CUDA */
-static _Atomic int fault = 0, live = 0, started = 0, asked = 0;
+static _Atomic int fault = 0, live = 0, started = 0, launches = 0;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `taken` and the journal */
 static size_t taken[8], used = 0;
 static char journal[1 << 22];
@@ -204,7 +204,7 @@ int cuLaunchKernel(function *f, unsigned x, unsigned y, unsigned z, unsigned a, 
     if (s->device != current) return current < 0 ? 201 : 400;
     if (!strcmp(f->name, "fault")) return fault = s->record ? fault : 700, 0;
     if (!s->record && lost()) return fault = 700;
-    if (setting("FAKE_REFUSED", 0) && ++asked == setting("FAKE_REFUSED", 0)) return 701; /* only this launch fails */
+    if (setting("FAKE_REFUSED", 0) && ++launches == setting("FAKE_REFUSED", 0)) return 701; /* only this launch fails */
     if (y * z > 1) note("grid", (int)y, (int)z);
     /* Kernels of the engine do nothing: fields stay zero. */
     if (strcmp(f->name, "add")) return note("launch", (int)x, (int)a);

@@ -33,15 +33,15 @@ pub fn on_machine(name: &str, driver: Driver, variables: &[(&str, &str)], body: 
         .output()
         .expect("this test can be started again");
     let _ = std::fs::remove_dir_all(&store);
-    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "in its own process:\n{said}");
+    let output = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "in its own process:\n{output}");
     assert!(
-        said.contains("1 passed"),
-        "there is no test named {name}:\n{said}"
+        output.contains("1 passed"),
+        "there is no test named {name}:\n{output}"
     );
     // The probe must not rely on panics that are caught.
     assert!(
-        !said.contains("panicked"),
-        "there was a panic on the way:\n{said}"
+        !output.contains("panicked"),
+        "there was a panic on the way:\n{output}"
     );
 }

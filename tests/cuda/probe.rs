@@ -16,7 +16,7 @@ fn absent() -> (Absent, String) {
     (absent, sentence)
 }
 
-fn assert_says(sentence: &str, words: &[&str]) {
+fn assert_contains(sentence: &str, words: &[&str]) {
     for word in words {
         assert!(sentence.contains(word), "{word:?} is missing in: {sentence}");
     }
@@ -38,7 +38,7 @@ fn no_driver() {
     on_machine("probe::no_driver", Driver::None, &[], || {
         let (kind, sentence) = absent();
         assert_eq!(kind, Absent::NoDriver);
-        assert_says(&sentence, &["libcuda.so.1 was not found", "install the driver"]);
+        assert_contains(&sentence, &["libcuda.so.1 was not found", "install the driver"]);
     });
 }
 
@@ -46,7 +46,7 @@ fn no_driver() {
 fn driver_without_functions() {
     on_machine("probe::driver_without_functions", Driver::Hollow, &[], || {
         let (_, sentence) = absent();
-        assert_says(
+        assert_contains(
             &sentence,
             &[
                 "lacks cuCtxEnablePeerAccess, ",
@@ -62,7 +62,7 @@ fn old_driver() {
     let old = [("FAKE_DRIVER", "11080")];
     on_machine("probe::old_driver", Driver::Fake, &old, || {
         let (_, sentence) = absent();
-        assert_says(
+        assert_contains(
             &sentence,
             &["for CUDA 11.8", "at least 12.0", "update the driver"],
         );
@@ -74,7 +74,7 @@ fn broken_driver() {
     let broken = [("FAKE_INIT", "999")];
     on_machine("probe::broken_driver", Driver::Fake, &broken, || {
         let (_, sentence) = absent();
-        assert_says(
+        assert_contains(
             &sentence,
             &["CUDA_ERROR_UNKNOWN (999): as the fake says", "nvidia-smi works"],
         );
@@ -85,7 +85,7 @@ fn broken_driver() {
 fn stub_of_a_toolkit() {
     let stub = [("FAKE_INIT", "34")];
     on_machine("probe::stub_of_a_toolkit", Driver::Fake, &stub, || {
-        assert_says(&absent().1, &["(34)", "LD_LIBRARY_PATH"]);
+        assert_contains(&absent().1, &["(34)", "LD_LIBRARY_PATH"]);
     });
 }
 
@@ -95,7 +95,7 @@ fn no_device() {
     on_machine("probe::no_device", Driver::Fake, &none, || {
         let (kind, sentence) = absent();
         assert_eq!(kind, Absent::NoDevice);
-        assert_says(&sentence, &["sees no GPU", "nvidia-smi"]);
+        assert_contains(&sentence, &["sees no GPU", "nvidia-smi"]);
     });
 }
 
@@ -103,7 +103,7 @@ fn no_device() {
 fn devices_hidden_by_a_word() {
     let hidden = [("FAKE_INIT", "100"), ("CUDA_VISIBLE_DEVICES", "7")];
     on_machine("probe::devices_hidden_by_a_word", Driver::Fake, &hidden, || {
-        assert_says(
+        assert_contains(
             &absent().1,
             &["CUDA_VISIBLE_DEVICES=\"7\" hides every", "unset it"],
         );
@@ -114,7 +114,7 @@ fn devices_hidden_by_a_word() {
 fn devices_hidden_by_nothing() {
     let hidden = [("FAKE_DEVICES", "0"), ("CUDA_VISIBLE_DEVICES", "")];
     on_machine("probe::devices_hidden_by_nothing", Driver::Fake, &hidden, || {
-        assert_says(&absent().1, &["CUDA_VISIBLE_DEVICES=\"\" hides every"]);
+        assert_contains(&absent().1, &["CUDA_VISIBLE_DEVICES=\"\" hides every"]);
     });
 }
 
@@ -122,7 +122,7 @@ fn devices_hidden_by_nothing() {
 fn old_devices_only() {
     let old = [("FAKE_CAPABILITY", "70,75")];
     on_machine("probe::old_devices_only", Driver::Fake, &old, || {
-        assert_says(
+        assert_contains(
             &absent().1,
             &["Fake 0 has 7.0, Fake 1 has 7.5", "compute capability 8.0"],
         );
@@ -141,7 +141,7 @@ fn old_devices_are_left_out() {
         assert_eq!((device.multiprocessors, device.shared_bytes), (7, 100_000));
         assert_eq!((device.name.as_str(), device.memory_bytes), ("Fake 1", 1 << 20));
         let refused = Cuda::open(0).err().expect("0 is too old").to_string();
-        assert_says(&refused, &["no usable GPU 0", "the numbers are 1"]);
+        assert_contains(&refused, &["no usable GPU 0", "the numbers are 1"]);
     });
 }
 
@@ -153,7 +153,7 @@ fn no_compiler() {
             "SIFAKA_NVRTC names /nowhere/lib",
             "pip install nvidia-cuda-nvrtc==13.0.88",
         ];
-        assert_says(&absent().1, &words);
+        assert_contains(&absent().1, &words);
     });
 }
 
@@ -171,7 +171,7 @@ fn compiler_newer_than_the_driver() {
                 "for CUDA 12.4",
                 "nvidia-cuda-nvrtc-cu12",
             ];
-            assert_says(&absent().1, &words);
+            assert_contains(&absent().1, &words);
         },
     );
 }

@@ -51,7 +51,7 @@ fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
         Ok(compiled) => compiled,
         Err(error) => return vec![error.to_string()],
     };
-    let mut found = Vec::new();
+    let mut messages = Vec::new();
     for r in compiled.resources() {
         let spills = r.spill_stores + r.spill_loads;
         if HOT.contains(&r.kernel.as_str()) {
@@ -64,14 +64,14 @@ fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
             let tuned = generation == 90 && !source.name.starts_with("fused_2d.cu");
             let stack = if tuned { r.stack } else { 0 };
             if !double && spills + stack > 0 {
-                found.push(format!(
+                messages.push(format!(
                     "sm_{generation} {}: {} spills {spills} bytes, {stack} bytes of stack",
                     source.name, r.kernel
                 ));
             }
         }
     }
-    found
+    messages
 }
 
 /// A kernel text of elements of degree 4, or one that does not depend on the degree.
@@ -164,20 +164,20 @@ fn assert_no_complaints(texts: &[(u32, Source, bool)]) {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let work = || {
-        let mut found = Vec::new();
+        let mut own = Vec::new();
         while let Some((generation, source, double)) = texts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.extend(complaints(*generation, source, *double));
+            own.extend(complaints(*generation, source, *double));
         }
-        found
+        own
     };
-    let found: Vec<String> = std::thread::scope(|scope| {
+    let all: Vec<String> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let found = workers
+        let results = workers
             .into_iter()
             .map(|worker| worker.join().expect("a worker ends"));
-        found.flatten().collect()
+        results.flatten().collect()
     });
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
 /// The file from which a text is made.

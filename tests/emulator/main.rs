@@ -141,10 +141,10 @@ fn run<T>(emulator: &Emulator, kernel: &str, dims: Dims, args: &T) -> Result<(),
         name: "test.cu".into(),
         text: TEXT.into(),
     };
-    let found = emulator.load(&source, &[kernel])?;
+    let functions = emulator.load(&source, &[kernel])?;
     let args: *const T = args;
     // SAFETY: the tests pass the structure that the kernel takes.
-    unsafe { emulator.launch(Stream::Main, &found[0], dims, &[args.cast::<c_void>()]) }
+    unsafe { emulator.launch(Stream::Main, &functions[0], dims, &[args.cast::<c_void>()]) }
 }
 
 fn dims(blocks: usize, threads: usize, shared: usize) -> Dims {

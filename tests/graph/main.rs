@@ -179,16 +179,16 @@ fn devices_give_the_same_bits() {
 }
 
 #[test]
-fn what_goes_wrong_behind_the_last_step_is_told() {
+fn what_goes_wrong_behind_the_last_step_is_reported() {
     let mut group = on_host(sectors(3, 0));
     group.subdomains[1].fault = Some("the device is gone");
-    let told = group.run(&mut Tape::default()).expect_err("a fault").to_string();
-    assert!(told.contains("the device is gone"), "{told}");
+    let message = group.run(&mut Tape::default()).expect_err("a fault").to_string();
+    assert!(message.contains("the device is gone"), "{message}");
 }
 
 /// Every third step is recorded from step 0 on, so after 35 steps there are 12 records.
 #[test]
-fn subdomains_are_told_how_many_records_there_are() {
+fn subdomains_receive_the_number_of_records() {
     let memory_store = Arc::new(MemoryStore::default());
     let mut checkpoints = Checkpoints::new(&Alone, memory_store.clone(), Every::Steps(35));
     on_host(sectors(2, 0))
@@ -221,12 +221,12 @@ fn devices_add_from_left_to_right() {
         return;
     }
     let numbers = [1e8, -1e8, 1.0, 7.0, 7.0];
-    let found = summed(
+    let sums = summed(
         &Emulator::new(),
         &numbers,
         [&[3, 4], &[0, 3, 5], &[0, 1, 2, 2, 2]],
     );
-    assert_eq!(found.expect("a device"), [1e8, -1e8, 1.0, 1.0, 2.0]);
+    assert_eq!(sums.expect("a device"), [1e8, -1e8, 1.0, 1.0, 2.0]);
 }
 
 #[test]

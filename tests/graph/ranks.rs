@@ -11,7 +11,7 @@ mod wheel;
 use kernels::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
-use launcher::found;
+use launcher::command;
 use ranks::World;
 use shots::Tape;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn ranks_of_mpi_give_the_same_bits() {
     if std::env::var_os(IS_RANK).is_some() {
         return rank();
     }
-    let Some(launcher) = found(NAME) else {
+    let Some(launcher) = command(NAME) else {
         return;
     };
     let this = std::env::current_exe().expect("a test has a file");
@@ -43,10 +43,10 @@ fn ranks_of_mpi_give_the_same_bits() {
             .env("TMPDIR", "/tmp")
             .output()
             .expect("a shell starts");
-        let said = [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        assert!(ended.status.success(), "{ranks} ranks: {said:?}");
-        let passed = said[0].matches("1 passed").count();
-        assert_eq!(passed, ranks, "{ranks} ranks: {said:?}");
+        let output = [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(ended.status.success(), "{ranks} ranks: {output:?}");
+        let passed = output[0].matches("1 passed").count();
+        assert_eq!(passed, ranks, "{ranks} ranks: {output:?}");
     }
 }
 

@@ -2,19 +2,19 @@
 
 use crate::desk::outcome;
 use crate::shot::{desk, middle, wavelet_header};
-use crate::{command, launch, launcher, said, started, words};
+use crate::{command, launch, launcher, messages, started, words};
 use std::time::{Duration, Instant};
 
 /// The longest time that any end may take.
 const SOON: Duration = Duration::from_secs(100);
 
 #[test]
-fn a_wrong_parameter_is_told_once() {
-    let Some(mpirun) = launcher("a_wrong_parameter_is_told_once") else {
+fn a_wrong_parameter_is_reported_once() {
+    let Some(mpirun) = launcher("a_wrong_parameter_is_reported_once") else {
         return;
     };
     let desk = desk(2);
-    for (wrong, wanted) in [
+    for (wrong, expected) in [
         ("nbell=-1", "nbell="),
         ("sou=nothing.rsf", "nothing.rsf"),
         ("ngpu=100", "slabs do not fit"),
@@ -24,9 +24,9 @@ fn a_wrong_parameter_is_told_once() {
         let line = format!("-n 3 {} threads=1 wav=wav.rsf {wrong} >d.rsf", words(2));
         let done = launch(&desk, mpirun, &line);
         assert_ne!(done.code, 0, "{wrong}");
-        let said = said(&done.err);
+        let messages = messages(&done.err);
         assert!(
-            said.len() == 1 && said[0].contains(wanted),
+            messages.len() == 1 && messages[0].contains(expected),
             "{wrong}: {}",
             done.err
         );
@@ -35,8 +35,8 @@ fn a_wrong_parameter_is_told_once() {
 }
 
 #[test]
-fn a_cell_that_no_run_can_use_is_told_by_its_rank() {
-    let Some(mpirun) = launcher("a_cell_that_no_run_can_use_is_told_by_its_rank") else {
+fn a_cell_that_no_run_can_use_is_reported_by_its_rank() {
+    let Some(mpirun) = launcher("a_cell_that_no_run_can_use_is_reported_by_its_rank") else {
         return;
     };
     let desk = desk(3);
@@ -48,9 +48,9 @@ fn a_cell_that_no_run_can_use_is_told_by_its_rank() {
         desk.dataset("den.rsf", &crate::shot::grid(3), &density);
         let line = format!("-n 3 {} threads=1 wav=wav.rsf >d.rsf", words(3));
         let done = launch(&desk, mpirun, &line);
-        let said = said(&done.err);
+        let messages = messages(&done.err);
         assert!(
-            said.len() == 1 && said[0].contains(rank) && said[0].contains("density"),
+            messages.len() == 1 && messages[0].contains(rank) && messages[0].contains("density"),
             "{}",
             done.err
         );
@@ -59,8 +59,8 @@ fn a_cell_that_no_run_can_use_is_told_by_its_rank() {
 }
 
 #[test]
-fn an_unstable_run_is_told_once_and_its_data_stay() {
-    let Some(mpirun) = launcher("an_unstable_run_is_told_once_and_its_data_stay") else {
+fn an_unstable_run_is_reported_once_and_its_data_stay() {
+    let Some(mpirun) = launcher("an_unstable_run_is_reported_once_and_its_data_stay") else {
         return;
     };
     let desk = desk(2);
@@ -74,13 +74,13 @@ fn an_unstable_run_is_told_once_and_its_data_stay() {
         words(2)
     );
     let done = launch(&desk, mpirun, &line);
-    let said = said(&done.err);
+    let messages = messages(&done.err);
     assert_ne!(done.code, 0);
-    let told: Vec<_> = said
+    let reports: Vec<_> = messages
         .iter()
         .filter(|line| line.contains("not finite at step"))
         .collect();
-    assert_eq!(told.len(), 1, "{}", done.err);
+    assert_eq!(reports.len(), 1, "{}", done.err);
     assert!(
         std::fs::metadata(desk.path("d.rsf")).unwrap().len() > 200,
         "records up to the failure"
@@ -119,8 +119,8 @@ fn a_rank_that_is_killed_ends_the_others() {
 
 /// If a signal ends the ranks, the header says how many snapshots there are: as many as were due by then.
 #[test]
-fn ranks_that_a_signal_ends_tell_their_snapshots() {
-    let Some(mpirun) = launcher("ranks_that_a_signal_ends_tell_their_snapshots") else {
+fn ranks_that_a_signal_ends_report_their_snapshots() {
+    let Some(mpirun) = launcher("ranks_that_a_signal_ends_report_their_snapshots") else {
         return;
     };
     let desk = desk(2);
@@ -150,8 +150,8 @@ fn ranks_that_a_signal_ends_tell_their_snapshots() {
 }
 
 #[test]
-fn a_full_disk_on_one_rank_is_told_by_it() {
-    let Some(mpirun) = launcher("a_full_disk_on_one_rank_is_told_by_it") else {
+fn a_full_disk_on_one_rank_is_reported_by_it() {
+    let Some(mpirun) = launcher("a_full_disk_on_one_rank_is_reported_by_it") else {
         return;
     };
     let desk = desk(3);
@@ -161,9 +161,10 @@ fn a_full_disk_on_one_rank_is_told_by_it() {
     let begun = Instant::now();
     let done = launch(&desk, mpirun, &format!("-n 1 {words} : -n 1 {limited} >d.rsf"));
     assert_ne!(done.code, 0);
-    let said = said(&done.err);
+    let messages = messages(&done.err);
     assert!(
-        said.iter()
+        messages
+            .iter()
             .any(|line| line.contains("rank 1 on ") && line.contains("w.rsf@")),
         "{}",
         done.err
@@ -194,8 +195,8 @@ fn a_reader_that_leaves_ends_all_ranks_as_it_ends_one() {
     let ranks = format!("-n 1 sh -c 'exec {words} >pipe' : -n 2 {words}");
     let line = format!("{leaves} {}", command(mpirun, &ranks));
     let done = outcome(started(&desk, &line).output().expect("a shell starts"));
-    let said = said(&done.err);
-    let errors = said.iter().filter(|line| !line.contains("CPU,")).count();
+    let messages = messages(&done.err);
+    let errors = messages.iter().filter(|line| !line.contains("CPU,")).count();
     assert_eq!((done.code, errors), (141, 0), "{}", done.err);
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }
@@ -236,8 +237,8 @@ fn ranks_of_different_binaries_refuse_to_run() {
         return;
     };
     let desk = desk(2);
-    let made = desk.sh("cp \"$(command -v sfewefd2d-gpu)\" other && printf x >>other");
-    assert_eq!(made.code, 0, "{}", made.err);
+    let copy = desk.sh("cp \"$(command -v sfewefd2d-gpu)\" other && printf x >>other");
+    assert_eq!(copy.code, 0, "{}", copy.err);
     let words = format!("{} threads=1 wav=wav.rsf", words(2));
     let (_, rest) = words.split_once(' ').unwrap();
     let done = launch(
@@ -246,12 +247,12 @@ fn ranks_of_different_binaries_refuse_to_run() {
         &format!("-n 1 {words} : -n 1 ./other {rest} >d.rsf"),
     );
     assert_ne!(done.code, 0);
-    let told: Vec<_> = done
+    let reports: Vec<_> = done
         .err
         .lines()
         .filter(|line| line.contains("different binaries"))
         .collect();
-    assert_eq!(told.len(), 1, "{}", done.err);
+    assert_eq!(reports.len(), 1, "{}", done.err);
 }
 
 #[test]
@@ -265,9 +266,9 @@ fn ranks_of_different_shots_refuse_to_run() {
         let line = format!("-n 1 {words} : -n 1 {words} {other} >d.rsf");
         let done = launch(&desk, mpirun, &line);
         assert_ne!(done.code, 0, "{other}");
-        let said = said(&done.err);
+        let messages = messages(&done.err);
         assert!(
-            said.len() == 1 && said[0].contains("ranks"),
+            messages.len() == 1 && messages[0].contains("ranks"),
             "{other}: {}",
             done.err
         );

@@ -3,7 +3,7 @@
 use crate::fakes::{self, Driver};
 use crate::shot::desk;
 use crate::velocity_stress;
-use crate::{Desk, Outcome, launch, launcher, said, words};
+use crate::{Desk, Outcome, launch, launcher, messages, words};
 use std::time::{Duration, Instant};
 
 /// The longest time that an end may take.
@@ -43,26 +43,26 @@ fn two(desk: &Desk, mpirun: &str, drivers: [Driver; 2], more: [&str; 2]) -> Opti
 
 /// Asserts that a run failed with a single message that contains these texts, in addition to lines about ranks and
 /// devices.
-fn assert_told_once(done: &Outcome, wanted: [&str; 2]) {
+fn assert_reported_once(done: &Outcome, expected: [&str; 2]) {
     assert_ne!(done.code, 0);
-    let told: Vec<&str> = said(&done.err)
+    let reports: Vec<&str> = messages(&done.err)
         .into_iter()
         .filter(|line| !line.contains(" ranks on "))
         .collect();
     assert!(
-        told.len() == 1 && wanted.iter().all(|word| told[0].contains(word)),
-        "{wanted:?}: {}",
+        reports.len() == 1 && expected.iter().all(|word| reports[0].contains(word)),
+        "{expected:?}: {}",
         done.err
     );
 }
 
 #[test]
-fn a_rank_without_a_gpu_beside_one_with_is_told_once() {
-    let Some(mpirun) = launcher("a_rank_without_a_gpu_beside_one_with_is_told_once") else {
+fn a_rank_without_a_gpu_beside_one_with_is_reported_once() {
+    let Some(mpirun) = launcher("a_rank_without_a_gpu_beside_one_with_is_reported_once") else {
         return;
     };
     let desk = desk(2);
-    for (drivers, asked, wanted) in [
+    for (drivers, parameter, expected) in [
         (
             [Driver::Fake, Driver::None],
             "",
@@ -79,10 +79,10 @@ fn a_rank_without_a_gpu_beside_one_with_is_told_once() {
             ["rank 1 on ", "no NVIDIA driver"],
         ),
     ] {
-        let Some(done) = two(&desk, mpirun, drivers, [asked; 2]) else {
+        let Some(done) = two(&desk, mpirun, drivers, [parameter; 2]) else {
             return;
         };
-        assert_told_once(&done, wanted);
+        assert_reported_once(&done, expected);
     }
     // With device=cpu on all ranks the run succeeds.
     let done = two(&desk, mpirun, [Driver::Fake, Driver::None], ["device=cpu"; 2]);
@@ -90,8 +90,8 @@ fn a_rank_without_a_gpu_beside_one_with_is_told_once() {
 }
 
 #[test]
-fn what_one_gpu_cannot_do_is_told_once() {
-    let Some(mpirun) = launcher("what_one_gpu_cannot_do_is_told_once") else {
+fn what_one_gpu_cannot_do_is_reported_once() {
+    let Some(mpirun) = launcher("what_one_gpu_cannot_do_is_reported_once") else {
         return;
     };
     let desk = desk(2);
@@ -107,9 +107,9 @@ fn what_one_gpu_cannot_do_is_told_once() {
     let second = second.replace("FAKE_MEMORY=1000000000", small);
     let first = rank(&desk, Driver::Fake, "").expect("fakes were there");
     let short = launch(&desk, mpirun, &format!("{first} : {second} >d.rsf"));
-    let asked = two(&desk, mpirun, fakes, ["exchange=device"; 2]).expect("fakes were there");
-    assert_told_once(&short, ["rank 1 on ", "memory for this run"]);
-    assert_told_once(&asked, ["exchange=device", "exchange=auto"]);
+    let by_device = two(&desk, mpirun, fakes, ["exchange=device"; 2]).expect("fakes were there");
+    assert_reported_once(&short, ["rank 1 on ", "memory for this run"]);
+    assert_reported_once(&by_device, ["exchange=device", "exchange=auto"]);
 }
 
 #[test]
@@ -151,10 +151,10 @@ fn velocity_and_stress_share_gpus_among_ranks() {
         assert!(planned.err.contains(word), "{word}: {}", planned.err);
     }
     // The run is refused by all ranks together if one of them has too little memory.
-    let asked = run(["exchange=device"; 2], "=1000000000").expect("fakes were there");
+    let by_device = run(["exchange=device"; 2], "=1000000000").expect("fakes were there");
     let short = run([""; 2], "=20000000").expect("fakes were there");
-    assert_told_once(&short, ["rank 1 on ", "memory for this run"]);
-    assert_told_once(&asked, ["exchange=device", "exchange=auto"]);
+    assert_reported_once(&short, ["rank 1 on ", "memory for this run"]);
+    assert_reported_once(&by_device, ["exchange=device", "exchange=auto"]);
 }
 
 /// A single linearised shot is shared by the GPUs of all ranks, and runs to its end.
@@ -170,7 +170,7 @@ fn ranks_share_a_linearised_shot() {
     let (_, words) = line.split_once(' ').expect("a program and its words");
     let words = words.replace("device=cpu", "verb=y");
     for program in ["sfvsborn2d-gpu adj=y", "sfvsgrad2d-gpu", "sfvsrtm2d-gpu"] {
-        for (more, told) in [
+        for (more, text) in [
             ("plan=y", "nothing was run"),
             ("", "one of 2 GPUs that share a shot"),
         ] {
@@ -179,7 +179,7 @@ fn ranks_share_a_linearised_shot() {
             };
             let done = launch(&desk, mpirun, &format!("{rank} : {rank} <observed.rsf >out.rsf"));
             assert_eq!(done.code, 0, "{program} {more}: {}", done.err);
-            assert!(done.err.contains(told), "{program} {more}: {}", done.err);
+            assert!(done.err.contains(text), "{program} {more}: {}", done.err);
         }
     }
 }

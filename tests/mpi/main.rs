@@ -23,7 +23,7 @@ use std::process::Command;
 
 /// The launcher; if there is none, `None`, and a message is printed.
 fn launcher(test: &str) -> Option<&'static str> {
-    launcher::found(&format!("mpi::{test}"))
+    launcher::command(&format!("mpi::{test}"))
 }
 
 /// Seconds after which a run that hangs is ended.
@@ -71,7 +71,7 @@ fn words(ndim: usize) -> String {
 }
 
 /// The messages of the programs in a text, without warnings and without those of the launcher.
-fn said(text: &str) -> Vec<&str> {
+fn messages(text: &str) -> Vec<&str> {
     let ours = |line: &&str| {
         ["sfewefd", "sfvs", "sfsem"]
             .iter()

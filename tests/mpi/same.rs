@@ -105,7 +105,7 @@ fn a_plan_names_ranks_slabs_and_exchange() {
     let line = format!("-n 3 {} threads=1 ngpu=2 wav=wav.rsf plan=y", words(3));
     let done = launch(&desk, mpirun, &line);
     assert_eq!(done.code, 0, "{}", done.err);
-    for wanted in [
+    for expected in [
         "rank 0 on ",
         "rank 2 on ",
         "slab 6: planes",
@@ -114,7 +114,7 @@ fn a_plan_names_ranks_slabs_and_exchange() {
         "% of a step",
         "time about",
     ] {
-        assert!(done.err.contains(wanted), "{wanted}: {}", done.err);
+        assert!(done.err.contains(expected), "{expected}: {}", done.err);
     }
     assert_eq!(
         done.err.matches("slab 1:").count(),

@@ -1,7 +1,7 @@
 //! Several shots on several ranks: each rank models whole shots, and the data are those of one process.
 
 use crate::desk::outcome;
-use crate::{Desk, command, launch, launcher, said, shot, started, velocity_stress};
+use crate::{Desk, command, launch, launcher, messages, shot, started, velocity_stress};
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -60,13 +60,13 @@ fn any_number_of_ranks_gives_the_same_bits() {
         };
         let one = desk.sh(&format!("{words} >data.rsf"));
         assert_eq!(one.code, 0, "{}", one.err);
-        let wanted: Vec<_> = files.iter().map(|file| bits(&desk, file)).collect();
+        let expected: Vec<_> = files.iter().map(|file| bits(&desk, file)).collect();
         let axes = desk.axes("data.rsf", 4);
         for ranks in all {
             let done = launch(&desk, mpirun, &format!("-n {ranks} {words} >data.rsf"));
             assert_eq!(done.code, 0, "{more}: {ranks} ranks: {}", done.err);
-            let found: Vec<_> = files.iter().map(|file| bits(&desk, file)).collect();
-            assert!(found == wanted, "{ndim}-D {more}: {ranks} ranks");
+            let computed: Vec<_> = files.iter().map(|file| bits(&desk, file)).collect();
+            assert!(computed == expected, "{ndim}-D {more}: {ranks} ranks");
             assert_eq!(desk.axes("data.rsf", 4), axes);
         }
     }
@@ -92,12 +92,12 @@ fn displacements_and_elements_do() {
     for words in [&displacement, elements] {
         let one = desk.sh(&format!("{words} >data.rsf"));
         assert_eq!(one.code, 0, "{}", one.err);
-        let (wanted, axes) = (bits(&desk, "data.rsf"), desk.axes("data.rsf", 4));
-        assert!(axes[3].n == SHOTS && wanted.iter().any(|&x| x != 0));
+        let (expected, axes) = (bits(&desk, "data.rsf"), desk.axes("data.rsf", 4));
+        assert!(axes[3].n == SHOTS && expected.iter().any(|&x| x != 0));
         for (ranks, more) in [(2, ""), (3, "groups=2"), (7, "")] {
             let done = launch(&desk, mpirun, &format!("-n {ranks} {words} {more} >data.rsf"));
             assert_eq!(done.code, 0, "{ranks} ranks: {}", done.err);
-            assert!(bits(&desk, "data.rsf") == wanted, "{words}: {ranks} ranks");
+            assert!(bits(&desk, "data.rsf") == expected, "{words}: {ranks} ranks");
             assert_eq!(desk.axes("data.rsf", 4), axes);
         }
         let done = launch(&desk, mpirun, &format!("-n 3 {words} plan=y"));
@@ -144,17 +144,17 @@ fn a_shot_that_fails_is_contained() {
     for ranks in [2, 3] {
         let done = launch(&desk, mpirun, &format!("-n {ranks} {faulty} >data.rsf"));
         assert_ne!(done.code, 0);
-        let said = said(&done.err);
-        let told: Vec<_> = said
+        let messages = messages(&done.err);
+        let reports: Vec<_> = messages
             .iter()
             .filter(|line| line.contains("shot 2 of 4 failed, its traces are zero: "))
             .collect();
         assert!(
-            told.len() == 1 && told[0].contains("rank 1 on "),
+            reports.len() == 1 && reports[0].contains("rank 1 on "),
             "{ranks} ranks: {}",
             done.err
         );
-        let last: Vec<_> = said
+        let last: Vec<_> = messages
             .iter()
             .filter(|line| line.contains("1 shot of 4 failed"))
             .collect();
@@ -184,12 +184,12 @@ fn a_shot_that_fails_is_contained() {
 
 /// An error in every shot or in the survey is reported once, and nothing is modelled.
 #[test]
-fn what_is_wrong_is_told_once() {
-    let Some(mpirun) = launcher("survey::what_is_wrong_is_told_once") else {
+fn what_is_wrong_is_reported_once() {
+    let Some(mpirun) = launcher("survey::what_is_wrong_is_reported_once") else {
         return;
     };
     let desk = desk(2);
-    for (wrong, wanted) in [
+    for (wrong, expected) in [
         ("dt=0.01", "stab"),
         ("snap=y jsnap=10 wfl=w.rsf", "snap=y requires a single shot"),
         ("ngpu=100", "slabs do not fit"),
@@ -197,9 +197,9 @@ fn what_is_wrong_is_told_once() {
         ("pressure=nowhere/p.rsf", "nowhere"),
     ] {
         let done = launch(&desk, mpirun, &format!("-n 3 {} {wrong} >d.rsf", words(2)));
-        let said = said(&done.err);
+        let messages = messages(&done.err);
         assert_ne!(done.code, 0, "{wrong}");
-        let sentences: Vec<_> = said.iter().filter(|line| line.contains(wanted)).collect();
+        let sentences: Vec<_> = messages.iter().filter(|line| line.contains(expected)).collect();
         assert_eq!(sentences.len(), 1, "{wrong}: {}", done.err);
     }
     let done = launch(&desk, mpirun, &format!("-n 3 {} plan=y", words(2)));
@@ -300,8 +300,8 @@ fn same_sums((desk, mpirun): (&Desk, &str), line: &str, (input, beside): (&str, 
     };
     let one = desk.sh(&format!("{line} <{input} >out.rsf"));
     assert_eq!(one.code, 0, "{}", one.err);
-    let (wanted, axes) = (all(desk), desk.axes("out.rsf", 5));
-    assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
+    let (expected, axes) = (all(desk), desk.axes("out.rsf", 5));
+    assert!(expected.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
     for (ranks, extra) in [
         (2, ""),
         (3, "checkpoint=state every=2 out=out.bin"),
@@ -314,7 +314,7 @@ fn same_sums((desk, mpirun): (&Desk, &str), line: &str, (input, beside): (&str, 
             &format!("-n {ranks} {line} {extra} <{input} >out.rsf"),
         );
         assert_eq!(done.code, 0, "{ranks} {line} {extra}: {}", done.err);
-        assert!(all(desk) == wanted, "{ranks} ranks: {line} {extra}");
+        assert!(all(desk) == expected, "{ranks} ranks: {line} {extra}");
         assert_eq!(desk.axes("out.rsf", 5), axes);
     }
     let _ = std::fs::remove_file(desk.path("state"));
@@ -371,17 +371,17 @@ fn ranks_make_the_same_sums_on_meshes() {
         );
     }
     let line = format!("-n 3 sfsemgrad2d-gpu {words} <data.rsf");
-    for (more, wanted) in [
+    for (more, expected) in [
         ("nt=90", "has n3=160 records, but this run has 90"),
         ("resume=gone", "cannot read the state"),
         ("misfit=nowhere/m.rsf", "nowhere"),
     ] {
         let done = launch(&desk, mpirun, &format!("{line} {more} >out.rsf"));
-        let told = said(&done.err)
+        let count = messages(&done.err)
             .iter()
-            .filter(|line| line.contains(wanted))
+            .filter(|line| line.contains(expected))
             .count();
-        assert!(done.code != 0 && told == 1, "{more}: {}", done.err);
+        assert!(done.code != 0 && count == 1, "{more}: {}", done.err);
     }
     let done = launch(&desk, mpirun, &format!("{line} shots=2 >out.rsf"));
     assert!(
@@ -406,7 +406,7 @@ fn operators_that_nobody_reads_say_nothing() {
     let ranks = format!("-n 1 sh -c 'exec {line} >pipe' : -n 1 {line} <data.rsf");
     let line = format!("true <pipe & {}", command(mpirun, &ranks));
     let done = outcome(started(&desk, &line).output().expect("a shell starts"));
-    let errors = said(&done.err)
+    let errors = messages(&done.err)
         .iter()
         .filter(|line| line.contains("pipe"))
         .count();
@@ -415,8 +415,8 @@ fn operators_that_nobody_reads_say_nothing() {
 
 /// An error in a shot of another rank, or in all shots, is reported once.
 #[test]
-fn operators_tell_what_is_wrong_once() {
-    let Some(mpirun) = launcher("survey::operators_tell_what_is_wrong_once") else {
+fn operators_report_what_is_wrong_once() {
+    let Some(mpirun) = launcher("survey::operators_report_what_is_wrong_once") else {
         return;
     };
     let desk = stacked();
@@ -430,7 +430,7 @@ fn operators_tell_what_is_wrong_once() {
         &bad,
     );
     let line = operator("sfvsgrad2d-gpu");
-    for (extra, input, wanted) in [
+    for (extra, input, expected) in [
         ("", "bad.rsf", "rank 1 on "),
         ("kind=phase", "data.rsf", "kind="),
         ("nt=32", "data.rsf", "n3=21 records"),
@@ -439,11 +439,11 @@ fn operators_tell_what_is_wrong_once() {
         ("dt=0.01", "data.rsf", "d3=0.002"),
     ] {
         let done = launch(&desk, mpirun, &format!("-n 3 {line} {extra} <{input} >out.rsf"));
-        let said = said(&done.err);
+        let messages = messages(&done.err);
         assert_ne!(done.code, 0, "{extra}");
-        let last = said.last().copied().unwrap_or_default();
-        let told = said.iter().filter(|line| line.contains(wanted)).count();
-        assert!(told == 1 && last.contains(wanted), "{extra}: {}", done.err);
+        let last = messages.last().copied().unwrap_or_default();
+        let count = messages.iter().filter(|line| line.contains(expected)).count();
+        assert!(count == 1 && last.contains(expected), "{extra}: {}", done.err);
     }
     let done = launch(
         &desk,

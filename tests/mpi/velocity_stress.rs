@@ -1,6 +1,6 @@
 //! The velocity-stress programs on several ranks: the same result, and a single message if there is an error.
 
-use crate::{Desk, launch, launcher, said};
+use crate::{Desk, launch, launcher, messages};
 
 /// Nodes along z, x, y.
 const N: [usize; 3] = [20, 26, 23];
@@ -102,8 +102,8 @@ fn any_number_of_ranks_gives_the_same_bits() {
 }
 
 #[test]
-fn what_is_wrong_is_told_once() {
-    let Some(mpirun) = launcher("velocity_stress::what_is_wrong_is_told_once") else {
+fn what_is_wrong_is_reported_once() {
+    let Some(mpirun) = launcher("velocity_stress::what_is_wrong_is_reported_once") else {
         return;
     };
     let desk = desk(3);
@@ -111,7 +111,7 @@ fn what_is_wrong_is_told_once() {
     let last = density.len() - 1;
     density[last] = -1.0;
     desk.dataset("bad.rsf", &grid(3), &density);
-    for (wrong, wanted) in [
+    for (wrong, expected) in [
         ("nt=0", "nt="),
         ("qp=20", "qp= and qs= belong together"),
         ("ngpu=100", "slabs do not fit"),
@@ -121,10 +121,10 @@ fn what_is_wrong_is_told_once() {
         ("den=bad.rsf", "rank 2 on "),
     ] {
         let done = launch(&desk, mpirun, &format!("-n 3 {} {wrong} >d.rsf", words(3)));
-        let said = said(&done.err);
+        let messages = messages(&done.err);
         assert_ne!(done.code, 0, "{wrong}");
         assert!(
-            said.len() == 1 && said[0].contains(wanted),
+            messages.len() == 1 && messages[0].contains(expected),
             "{wrong}: {}",
             done.err
         );
@@ -175,14 +175,14 @@ fn a_plan_names_ranks_slabs_and_exchange() {
     // Three velocities and three stresses are exchanged, four planes of 64 rows of 64 numbers each.
     let bytes = 2 * 3 * 4 * (N[1] + 2 * 19) * 64 * 4;
     let exchange = format!("exchange {:.2} MB per step", bytes as f64 / 1e6);
-    for wanted in [
+    for expected in [
         "rank 0 on ",
         "rank 2 on ",
         "slab 6: planes",
         &exchange,
         "nothing was run",
     ] {
-        assert!(done.err.contains(wanted), "{wanted}: {}", done.err);
+        assert!(done.err.contains(expected), "{expected}: {}", done.err);
     }
     assert_eq!(
         done.err.matches("slab 1:").count(),

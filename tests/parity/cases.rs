@@ -224,7 +224,7 @@ pub fn difference<T: Real>(a: &Tape<T>, b: &Tape<T>) -> Option<String> {
     }
     let traces = a.steps.iter().zip(a.traces.iter().zip(&b.traces));
     let snapshots = a.snapshots.iter().zip(&b.snapshots);
-    let mut found = traces
+    let mut differences = traces
         .filter(|(_, (x, y))| bits(x) != bits(y))
         .map(|(it, _)| format!("traces differ after step {it}"))
         .chain(
@@ -232,5 +232,5 @@ pub fn difference<T: Real>(a: &Tape<T>, b: &Tape<T>) -> Option<String> {
                 .filter(|(x, y)| x.0 != y.0 || bits(&x.1) != bits(&y.1))
                 .map(|(x, _)| format!("snapshots differ after step {}", x.0)),
         );
-    found.next()
+    differences.next()
 }

@@ -30,11 +30,11 @@ fn same_bits(world: &World, cuts: &[&[usize]], change: impl Fn(&mut Shot)) {
         change(&mut shot);
         let whole = world.run(&shot, 1, &[]);
         for slabs in cuts {
-            let found = difference(&whole, &world.run(&shot, 1, slabs));
+            let first_difference = difference(&whole, &world.run(&shot, 1, slabs));
             assert!(
-                found.is_none(),
+                first_difference.is_none(),
                 "{setting:?}, slabs {slabs:?}: {}",
-                found.unwrap_or_default()
+                first_difference.unwrap_or_default()
             );
         }
     }

@@ -75,10 +75,10 @@ fn the_message_names_step_cell_and_medium() {
         "the first cell is at the lens: {cell}"
     );
     assert!(medium.contains("density=") && medium.contains("c55="), "{medium}");
-    let said = Error::NotFinite { step, cell, medium }.to_string();
+    let message = Error::NotFinite { step, cell, medium }.to_string();
     assert!(
-        said.contains(&format!("at step {step}")) && said.contains("reduce the time step"),
-        "{said}"
+        message.contains(&format!("at step {step}")) && message.contains("reduce the time step"),
+        "{message}"
     );
 }
 

@@ -70,8 +70,8 @@ fn same_bits(world: &World, all: &[Parts], every: usize) {
             tapes
                 .iter()
                 .for_each(|(_, result)| result.as_ref().expect("the shot runs").to_owned());
-            let found = difference(&whole, &tapes[0].0);
-            assert_eq!(found, None, "{setting:?}, ranks {parts:?}");
+            let first_difference = difference(&whole, &tapes[0].0);
+            assert_eq!(first_difference, None, "{setting:?}, ranks {parts:?}");
             assert!(
                 tapes[1..]
                     .iter()
@@ -124,23 +124,23 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
 }
 
 #[test]
-fn a_fault_ends_all_ranks_and_one_tells_it() {
+fn a_fault_ends_all_ranks_and_one_reports_it() {
     let world = World::plane();
     let mut shot = world.shot(settings()[0]);
     shot.dt *= 20.0;
     shot.jcheck = 5;
     let results = among(&world, &shot, PLANE[3], ParallelOptions::default());
-    let told: Vec<usize> = (0..results.len())
+    let reporting: Vec<usize> = (0..results.len())
         .filter(|&k| matches!(results[k].1, Err(Error::NotFinite { .. })))
         .collect();
     let elsewhere = results
         .iter()
         .filter(|r| matches!(r.1, Err(Error::Elsewhere)))
         .count();
-    assert_eq!((told.len(), elsewhere), (1, results.len() - 1));
+    assert_eq!((reporting.len(), elsewhere), (1, results.len() - 1));
     // The cell that is reported is that of one process: the ranks agree on the first one.
     let alone = &among(&world, &shot, &[&[60]], ParallelOptions::default())[0].1;
-    assert_eq!(format!("{:?}", results[told[0]].1), format!("{alone:?}"));
+    assert_eq!(format!("{:?}", results[reporting[0]].1), format!("{alone:?}"));
     // The records before the failure are complete.
     assert_eq!(results[0].0.steps.len() * shot.jdata % 5, 0);
     assert!(!results[0].0.steps.is_empty());
@@ -164,7 +164,7 @@ fn records_of_ranks_come_together_in_their_places() {
         jcheck: 1,
     };
     let trace = |it: usize| (0..8).map(|k| (10 * it + k) as f32).collect::<Vec<_>>();
-    let film = |it: usize, component: usize| (0..9).map(move |k| (100 * it + 10 * component + k) as f32);
+    let snapshot = |it: usize, component: usize| (0..9).map(move |k| (100 * it + 10 * component + k) as f32);
     let mut tapes = thread_ranks_that_listen(3, Capabilities::default(), |ranks| {
         let (mut tape, own) = (Tape::<f32>::default(), ranks.rank());
         let places = (receivers[own].to_vec(), shares[own].clone());
@@ -180,7 +180,7 @@ fn records_of_ranks_come_together_in_their_places() {
             }
             gather.traces(it, &known).expect("a record");
             for component in (0..2).filter(|_| it % 2 == 0) {
-                let all: Vec<f32> = film(it, component).collect();
+                let all: Vec<f32> = snapshot(it, component).collect();
                 let piece: Vec<f32> = shares[own]
                     .iter()
                     .flat_map(|range| &all[range.clone()])
@@ -194,8 +194,8 @@ fn records_of_ranks_come_together_in_their_places() {
     });
     let root = tapes.remove(0);
     assert_eq!(root.traces, (0..4).map(trace).collect::<Vec<_>>());
-    let wanted = [0, 2].map(|it| (it, film(it, 0).chain(film(it, 1)).collect::<Vec<f32>>()));
-    assert_eq!(root.snapshots, wanted);
+    let expected = [0, 2].map(|it| (it, snapshot(it, 0).chain(snapshot(it, 1)).collect::<Vec<f32>>()));
+    assert_eq!(root.snapshots, expected);
     assert!(
         tapes
             .iter()
@@ -242,9 +242,9 @@ fn contributions_are_added_from_left_to_right() {
         starts: vec![0, 3],
         terms: vec![1, 2, 3],
     };
-    for (terms, wanted) in [([1.0, 1e8, -1e8], 0.0), ([1e8, -1e8, 1.0], 1.0)] {
+    for (terms, expected) in [([1.0, 1e8, -1e8], 0.0), ([1e8, -1e8, 1.0], 1.0)] {
         let mut memory = [&[7.0f32][..], &terms].concat();
         sum.apply(&mut memory);
-        assert_eq!(memory[0], wanted, "{terms:?}");
+        assert_eq!(memory[0], expected, "{terms:?}");
     }
 }

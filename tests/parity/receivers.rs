@@ -20,15 +20,15 @@ fn on_line(world: &World, snapshot: &[f32], c: usize, plane: usize) -> f64 {
 /// peak.
 fn worst(world: &World, tape: &Tape<f32>, expect: impl Fn(&dyn Fn(usize) -> f64, usize) -> f64) -> f64 {
     let count = world.receivers.len();
-    let (mut found, mut wanted) = (Vec::new(), Vec::new());
+    let (mut recorded, mut expected) = (Vec::new(), Vec::new());
     for (it, snapshot) in tape.snapshots.iter().filter(|(it, _)| *it > 0) {
         for k in 0..world.padded.ndim() * count {
             let field = |plane: usize| on_line(world, snapshot, k / count, plane);
-            found.push(tape.traces[*it][k]);
-            wanted.push(expect(&field, k % count));
+            recorded.push(tape.traces[*it][k]);
+            expected.push(expect(&field, k % count));
         }
     }
-    largest_difference(found, wanted) / tape.peak()
+    largest_difference(recorded, expected) / tape.peak()
 }
 
 /// Slabs whose cuts are at receivers (even numbers) and between two of them (odd numbers), including in the frame and

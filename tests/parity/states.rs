@@ -81,8 +81,11 @@ fn same_bits(world: &World, seed: u64, change: impl Fn(usize, &mut Shot)) {
             let (step, state) = &states[draw.of(0..states.len())];
             let then = (draw.of(1..3), draw.slabs(planes, 5));
             let tape = resumed(world, &shot, state, (then.0, &then.1));
-            let found = difference(&from_step(&whole, *step), &tape);
-            assert_eq!(found, None, "{setting:?} after {step}: {first:?} then {then:?}");
+            let first_difference = difference(&from_step(&whole, *step), &tape);
+            assert_eq!(
+                first_difference, None,
+                "{setting:?} after {step}: {first:?} then {then:?}"
+            );
         }
     }
 }
@@ -166,14 +169,14 @@ fn ranks_save_the_bytes_of_one_process_and_go_on_from_them() {
             let parts = draw.ranks(&slabs);
             let (tape, results) = among(&world, &shot, &parts, (Some(state), None));
             assert!(results.iter().all(Result::is_ok), "{results:?}");
-            let found = difference(&from_step(&whole, *step), &tape);
-            assert_eq!(found, None, "{setting:?} after {step} on {parts:?}");
+            let first_difference = difference(&from_step(&whole, *step), &tape);
+            assert_eq!(first_difference, None, "{setting:?} after {step} on {parts:?}");
         }
     }
 }
 
 #[test]
-fn a_run_that_is_asked_to_stop_saves_its_state_first() {
+fn a_run_that_must_stop_saves_its_state_first() {
     let world = World::plane();
     let shot = world.shot(settings()[3]);
     let whole = world.run(&shot, 1, &[]);

@@ -10,11 +10,11 @@ fn any_number_of_threads_gives_the_same_bits() {
             let shot = world.shot(setting);
             let one = world.run(&shot, 1, &[]);
             for threads in [2, 3, 4] {
-                let found = difference(&one, &world.run(&shot, threads, &[]));
+                let first_difference = difference(&one, &world.run(&shot, threads, &[]));
                 assert!(
-                    found.is_none(),
+                    first_difference.is_none(),
                     "{ndim}-D {setting:?}, {threads} threads: {}",
-                    found.unwrap_or_default()
+                    first_difference.unwrap_or_default()
                 );
             }
         }
@@ -29,8 +29,12 @@ fn threads_and_slabs_together_give_the_same_bits() {
     ] {
         for setting in settings() {
             let shot = world.shot(setting);
-            let found = difference(&world.run(&shot, 1, &[]), &world.run(&shot, 3, &slabs));
-            assert!(found.is_none(), "{setting:?}: {}", found.unwrap_or_default());
+            let first_difference = difference(&world.run(&shot, 1, &[]), &world.run(&shot, 3, &slabs));
+            assert!(
+                first_difference.is_none(),
+                "{setting:?}: {}",
+                first_difference.unwrap_or_default()
+            );
         }
     }
 }

@@ -28,8 +28,11 @@ fn any_tile_gives_the_same_displacement() {
             assert!(whole.peak() > 0.0);
             for (n, (cells, rows)) in tiles.into_iter().enumerate() {
                 let cpu = threads(1 + n % 2).with_tile(Some(Tile { cells, rows }));
-                let found = difference(&whole, &run(&world, &shot, cpu, oblique));
-                assert_eq!(found, None, "{setting:?}, tiles of {cells} cells and {rows} rows");
+                let first_difference = difference(&whole, &run(&world, &shot, cpu, oblique));
+                assert_eq!(
+                    first_difference, None,
+                    "{setting:?}, tiles of {cells} cells and {rows} rows"
+                );
             }
         }
     }

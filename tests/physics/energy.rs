@@ -194,12 +194,12 @@ fn the_upwind_condition_is_stable_for_two_hundred_thousand_steps() {
         Err(Error::NotFinite { step, .. }) => step,
         other => panic!("{one_way:?} with {nb} nodes no longer grows: {other:?}"),
     };
-    let found = [(Form::Box, 24), (Form::Box, 8), (Form::Upwind, 8)].map(|(one_way, nb)| ends(one_way, nb));
+    let steps = [(Form::Box, 24), (Form::Box, 8), (Form::Upwind, 8)].map(|(one_way, nb)| ends(one_way, nb));
     let left = long(Form::Upwind, 24).expect("it is stable");
-    println!("not finite at {found:?}; with 24 nodes the upwind condition leaves {left:.1e}");
+    println!("not finite at {steps:?}; with 24 nodes the upwind condition leaves {left:.1e}");
     assert!(
-        found[0] < 60_000 && found[1] < 7_000 && found[2] < 30_000,
-        "{found:?}"
+        steps[0] < 60_000 && steps[1] < 7_000 && steps[2] < 30_000,
+        "{steps:?}"
     );
     // The largest displacement was about 1, and what is left is below the normal range of float32.
     assert!(left < 1e-30, "{left:e}");

@@ -197,7 +197,7 @@ fn the_order_in_time_is_at_least_one_point_nine() {
 }
 
 #[test]
-fn the_estimate_finds_the_order_of_made_up_errors() {
+fn the_estimate_gives_the_order_of_artificial_errors() {
     let h = [6.0, 4.0, 3.0f64];
     let e = h.map(|h| 2.5 * h.powf(7.3));
     assert!((order(h, [e[0] - e[2], e[1] - e[2]]) - 7.3).abs() < 1e-9);

@@ -49,17 +49,17 @@ fn alternating(width: f64) -> [f64; 2] {
     let direct = largest((0..500).map(|it| field(it)[180]));
     // Eighth differences divided by 256 reduce a wave by the factor (k/2)^8, and leave an alternating wave unchanged.
     let binomials = [1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0];
-    let mut found = [0.0f64; 2];
+    let mut roughness = [0.0f64; 2];
     for it in 400..nt {
         let u = field(it);
         let rough = |i: usize| {
             let terms = binomials.iter().zip(&u[i - 4..=i + 4]);
             terms.map(|(b, u)| b * u).sum::<f64>() / 256.0
         };
-        found[0] = largest([found[0], largest((150..215).map(rough))]);
-        found[1] = largest([found[1], largest((225..290).map(rough))]);
+        roughness[0] = largest([roughness[0], largest((150..215).map(rough))]);
+        roughness[1] = largest([roughness[1], largest((225..290).map(rough))]);
     }
-    found.map(|f| f / direct)
+    roughness.map(|f| f / direct)
 }
 
 /// Averaging over two nodes is enough: the remaining alternation is not due to the interface, because it is the same

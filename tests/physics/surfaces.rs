@@ -20,7 +20,7 @@ const NBELL: i32 = 3;
 const AWAY: [f64; 2] = [2.0, 6.0];
 
 /// The errors of the Rayleigh wave at a surface.
-struct Found {
+struct WaveErrors {
     /// By how much the wave is too slow between the receivers, in per cent of its speed.
     slow: f64,
     /// Largest vertical displacement at the nearer receiver relative to the exact one, in per cent.
@@ -57,10 +57,10 @@ fn exact(nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2] {
             bell: width,
         };
         let weight = (-f64::from(j * j) / width).exp() * (std::f64::consts::PI * width).sqrt();
-        let found = layered::traces(&stack, &shot, &AWAY.map(|x| [0.0, (x * nodes).round(), 0.0]));
-        for (out, found) in out.iter_mut().zip(&found) {
+        let traces = layered::traces(&stack, &shot, &AWAY.map(|x| [0.0, (x * nodes).round(), 0.0]));
+        for (out, traces) in out.iter_mut().zip(&traces) {
             out.iter_mut()
-                .zip(&found[0])
+                .zip(&traces[0])
                 .for_each(|(to, u)| *to += weight * u);
         }
     }
@@ -95,7 +95,7 @@ fn engine(surface: Surface, nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2]
     [0, 1].map(|k| tape.trace(0, k, 2))
 }
 
-fn found(surface: Surface, nodes: f64) -> Found {
+fn wave_errors(surface: Surface, nodes: f64) -> WaveErrors {
     let dt = 0.4;
     let w = wavelet(nodes);
     let nt = ((AWAY[1] * nodes * 1.12 / (RAYLEIGH * VS) + 2.0 * w.t0) / dt) as usize;
@@ -103,7 +103,7 @@ fn found(surface: Surface, nodes: f64) -> Found {
     let late = [0, 1].map(|k| lag(&seen[k], &right[k], right[k].len() as i64 / 6) * dt);
     let time = (AWAY[1] - AWAY[0]) * nodes / (RAYLEIGH * VS);
     let top = magnitude(right[0].iter().copied());
-    Found {
+    WaveErrors {
         slow: 100.0 * (1.0 - time / (time + late[1] - late[0])),
         amplitude: 100.0 * largest(seen[0].iter().copied()) / top,
         misfit: 100.0 * largest_difference(&right[0], &seen[0]) / top,
@@ -122,9 +122,9 @@ fn printed(nodes: f64) -> Vec<f64> {
 }
 
 #[test]
-fn rayleigh_waves_are_as_wrong_as_the_book_says() {
+fn rayleigh_waves_are_as_wrong_as_in_the_book() {
     for nodes in [14.0, 28.0, 56.0] {
-        let measured = [Surface::Vacuum, Surface::Traction].map(|surface| found(surface, nodes));
+        let measured = [Surface::Vacuum, Surface::Traction].map(|surface| wave_errors(surface, nodes));
         let measured: Vec<f64> = measured
             .iter()
             .flat_map(|f| [f.slow, f.amplitude, f.misfit])

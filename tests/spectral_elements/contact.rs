@@ -79,7 +79,7 @@ fn misfits<const D: usize>() -> [f64; 2] {
         let at = std::array::from_fn(|c| if c == up { z } else { 70.0 });
         engine.receiver("it", at, &setup, &locator).unwrap()
     });
-    let (mut found, mut expected) = ([(); 2].map(|()| Vec::new()), [(); 2].map(|()| Vec::new()));
+    let (mut recorded, mut expected) = ([(); 2].map(|()| Vec::new()), [(); 2].map(|()| Vec::new()));
     // Later the lower half would return from the bottom.
     let nt = (0.74 / body.dt) as usize;
     for n in 1..=nt {
@@ -87,14 +87,14 @@ fn misfits<const D: usize>() -> [f64; 2] {
         for (receiver, z) in receivers.iter().zip(depths) {
             let moved = f64::from(engine.record(receiver, Quantity::Displacement)[up]);
             let got = [moved, f64::from(engine.pressure(receiver))];
-            let wanted = exact(z, n as f64 * body.dt);
+            let exact = exact(z, n as f64 * body.dt);
             for k in 0..2 {
-                found[k].push(got[k]);
-                expected[k].push(wanted[k]);
+                recorded[k].push(got[k]);
+                expected[k].push(exact[k]);
             }
         }
     }
-    let shares = [0, 1].map(|k| relative_difference(&found[k], &expected[k]));
+    let shares = [0, 1].map(|k| relative_difference(&recorded[k], &expected[k]));
     println!(
         "{D}-D: displacement {:.2} %, pressure {:.2} %",
         100.0 * shares[0],
@@ -152,9 +152,9 @@ fn the_stable_step_counts_what_meets() {
         ([1200.0, 2600.0], [2400.0, 3000.0, 1700.0]),
     ] {
         for share in [0.99, 1.35] {
-            let found = [motion::<2>(water, rock, share), motion::<3>(water, rock, share)];
-            println!("{water:?} {rock:?} {share}: {found:?}");
-            for spans in found {
+            let motions = [motion::<2>(water, rock, share), motion::<3>(water, rock, share)];
+            println!("{water:?} {rock:?} {share}: {motions:?}");
+            for spans in motions {
                 let grows = spans.iter().any(|x| !x.is_finite()) || spans[3] > 20.0 * spans[0];
                 assert_eq!(grows, share > 1.0, "{water:?} {rock:?} {share}: {spans:?}");
             }

@@ -49,7 +49,8 @@ impl World {
             strength: Strength::Moment([[1e12, 0.0, 0.0], [0.0, 1e12, 0.0], [0.0, 0.0, 1e12]]),
             history: ricker(12.0, dt, nt),
         };
-        let film = (0..24).map(|k| [30.0 + 27.0 * f64::from(k), 190.0, 60.0 + 12.0 * f64::from(k)]);
+        let snapshot_points =
+            (0..24).map(|k| [30.0 + 27.0 * f64::from(k), 190.0, 60.0 + 12.0 * f64::from(k)]);
         let law = Relaxation {
             tau_stress: [0.5, 0.1, 0.02],
             tau_shear: [0.55, 0.11, 0.022],
@@ -63,7 +64,7 @@ impl World {
                 receivers: vec![[333.0, 210.0, 130.0], [90.0, 95.0, 330.0], [610.0, 260.0, 290.0]],
                 quantity: Quantity::Velocity,
                 jsnap: Some(50),
-                film: film.collect(),
+                snapshot_points: snapshot_points.collect(),
                 jcheck: 40,
             },
             // One receiver is in the water, one in the rock, and one at a corner that eight elements of the rock share.

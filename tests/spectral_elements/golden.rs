@@ -28,7 +28,7 @@ fn numbers<T>(folder: &Path, name: &str, read: fn([u8; 4]) -> T) -> Option<(Vec<
 }
 
 fn floats(folder: &Path, name: &str) -> Option<Vec<f32>> {
-    numbers(folder, name, f32::from_le_bytes).map(|found| found.0)
+    numbers(folder, name, f32::from_le_bytes).map(|read| read.0)
 }
 
 fn triples(folder: &Path, name: &str) -> Vec<[f64; 3]> {
@@ -37,7 +37,7 @@ fn triples(folder: &Path, name: &str) -> Vec<[f64; 3]> {
 }
 
 fn pairs(folder: &Path, name: &str) -> Vec<[i32; 2]> {
-    let all = numbers(folder, name, i32::from_le_bytes).map_or(Vec::new(), |found| found.0);
+    let all = numbers(folder, name, i32::from_le_bytes).map_or(Vec::new(), |read| read.0);
     all.as_chunks::<2>().0.to_vec()
 }
 
@@ -178,7 +178,7 @@ fn misfit_on_accelerators(folder: &Path, parts: usize, steps: usize) -> f64 {
         group.unwrap().run(&mut tape).unwrap();
     });
     let receivers = shot.receivers.len();
-    let wanted = (0..shot.nt).flat_map(|step| {
+    let reference = (0..shot.nt).flat_map(|step| {
         let expected = &expected;
         (0..expected.len() / nt).map(move |k| {
             // The order is z, x, y in records, and x, y, z there.
@@ -191,7 +191,7 @@ fn misfit_on_accelerators(folder: &Path, parts: usize, steps: usize) -> f64 {
             expected[(c * receivers + receiver) * nt + step]
         })
     });
-    largest_difference(tape.traces.iter().flatten(), wanted) / f64::from(magnitude(&expected))
+    largest_difference(tape.traces.iter().flatten(), reference) / f64::from(magnitude(&expected))
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn misfit_of(folder: &Path, setup: &Setup<3>, threads: usize) -> f64 {
         .collect();
     let (expected, nt) = numbers(folder, "data", f32::from_le_bytes).unwrap();
     let quantity = quantity(folder);
-    let (mut found, mut wanted) = (Vec::new(), Vec::new());
+    let (mut records, mut reference) = (Vec::new(), Vec::new());
     for step in 0..nt {
         engine.step();
         for (k, receiver) in receivers.iter().enumerate() {
@@ -244,13 +244,13 @@ fn misfit_of(folder: &Path, setup: &Setup<3>, threads: usize) -> f64 {
                 _ => engine.record(receiver, quantity).to_vec(),
             };
             for (c, got) in got.into_iter().enumerate() {
-                found.push(got);
-                wanted.push(expected[(c * receivers.len() + k) * nt + step]);
+                records.push(got);
+                reference.push(expected[(c * receivers.len() + k) * nt + step]);
             }
         }
     }
-    assert_eq!(wanted.len(), expected.len());
-    relative_difference(&found, &wanted)
+    assert_eq!(reference.len(), expected.len());
+    relative_difference(&records, &reference)
 }
 
 #[test]

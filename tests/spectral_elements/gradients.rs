@@ -207,36 +207,41 @@ pub fn recorded<const D: usize>(records: &[f32], shot: &Shot<D>) -> Vec<f32> {
 }
 
 /// The results of a shot: the misfit, its records, and the gradient if requested.
-type Found<const D: usize> = (f64, Vec<f32>, Option<Gradient<D>>);
+type ShotResults<const D: usize> = (f64, Vec<f32>, Option<Gradient<D>>);
 
 /// The misfit of a shot; the expected records are these, or zeros.
-fn run<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, expected: Option<&[f32]>, wanted: bool) -> Found<D> {
+fn run<const D: usize>(
+    setup: &Setup<D>,
+    shot: &Shot<D>,
+    expected: Option<&[f32]>,
+    with_gradient: bool,
+) -> ShotResults<D> {
     let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), setup, shot, Parameters::Speeds).unwrap();
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
-    let (mut found, mut kept) = (0.0, Vec::new());
+    let (mut total, mut kept) = (0.0, Vec::new());
     let gradient = adjoint.gradient((setup, shot), &schedule, |records| {
         let records = recorded(&records, shot);
         kept.clone_from(&records);
         let zero = vec![0.0; records.len()];
         let (sum, residual) = misfit(&records, expected.unwrap_or(&zero));
-        found = sum;
-        match wanted {
+        total = sum;
+        match with_gradient {
             true => Ok(residual),
             // The adjoint run is not needed.
             false => Err(Error::setup("enough")),
         }
     });
-    assert_eq!(gradient.is_ok(), wanted);
-    (found, kept, gradient.ok())
+    assert_eq!(gradient.is_ok(), with_gradient);
+    (total, kept, gradient.ok())
 }
 
 const PLENTY: usize = 1 << 33;
 
 fn regions_of<const D: usize>(nt: usize, case: &Case, looked_at: &[(usize, usize)], bound: f64) {
-    let of = |rocks: Rocks, expected: Option<&[f32]>, wanted: bool| {
+    let of = |rocks: Rocks, expected: Option<&[f32]>, with_gradient: bool| {
         let body = body::<D>(case, rocks);
         let (sources, shot) = (sources(case, body.dt, nt), shot(nt, case));
-        let (misfit, records, gradient) = run(&body.setup(&sources), &shot, expected, wanted);
+        let (misfit, records, gradient) = run(&body.setup(&sources), &shot, expected, with_gradient);
         let by = gradient.map(|gradient| gradient.of_regions(&body.mesh, body.media.len()));
         (misfit, records, by.unwrap_or_default())
     };
@@ -253,9 +258,11 @@ fn regions_of<const D: usize>(nt: usize, case: &Case, looked_at: &[(usize, usize
         let near = (at(step) - at(-step)) / (2.0 * step);
         let far = (at(2.0 * step) - at(-2.0 * step)) / (4.0 * step);
         let difference = (4.0 * near - far) / 3.0;
-        let found = by[parameter][region] * case.rocks[region][parameter];
-        println!("{D}-D region {region} parameter {parameter}: {found:e}, by differences {difference:e}");
-        apart.push((found - difference) / difference);
+        let derivative = by[parameter][region] * case.rocks[region][parameter];
+        println!(
+            "{D}-D region {region} parameter {parameter}: {derivative:e}, by differences {difference:e}"
+        );
+        apart.push((derivative - difference) / difference);
     }
     let error = largest(apart);
     println!(
@@ -390,7 +397,7 @@ fn gradients_from_any_checkpoints_have_the_same_bits() {
         let setup = body.setup(&sources);
         let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
         let steps = adjoint.steps();
-        let mut found = |segment: usize, checkpoints: usize| {
+        let mut by_regions = |segment: usize, checkpoints: usize| {
             let schedule = CheckpointSchedule {
                 segment,
                 checkpoints,
@@ -403,11 +410,11 @@ fn gradients_from_any_checkpoints_have_the_same_bits() {
             let gradient = adjoint.gradient((&setup, &shot), &schedule, records).unwrap();
             gradient.of_regions(&body.mesh, body.media.len())
         };
-        let whole = found(steps, 0);
+        let whole = by_regions(steps, 0);
         magnitude(&whole.concat());
         for (segment, checkpoints) in [(40, 1), (13, 2), (7, 4), (1, 5)] {
             assert_eq!(
-                found(segment, checkpoints),
+                by_regions(segment, checkpoints),
                 whole,
                 "{checkpoints} states, {case:?}"
             );
@@ -417,19 +424,19 @@ fn gradients_from_any_checkpoints_have_the_same_bits() {
 
 /// A wavefield that grows after the last regular check is noticed at the end of the run.
 #[test]
-fn a_wavefield_that_grows_is_told_whenever_it_is_looked_at() {
+fn a_wavefield_that_grows_is_reported_at_every_check() {
     let mut body = body::<2>(&SOLID, ROCKS);
     body.dt *= 4.0;
     let nt = 200;
     let (sources, mut shot) = (sources(&SOLID, body.dt, nt), shot(nt, &SOLID));
     let setup = body.setup(&sources);
-    for (jcheck, told) in [(nt / 2, 100), (2 * nt, nt)] {
+    for (jcheck, step) in [(nt / 2, 100), (2 * nt, nt)] {
         shot.jcheck = jcheck;
         let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
         let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
         let error = adjoint.gradient((&setup, &shot), &schedule, Ok).unwrap_err();
-        let wanted = format!("no longer finite at step {told}:");
-        assert!(error.to_string().contains(&wanted), "{error}");
+        let expected = format!("no longer finite at step {step}:");
+        assert!(error.to_string().contains(&expected), "{error}");
     }
 }
 
@@ -438,14 +445,17 @@ fn a_wavefield_that_grows_is_told_whenever_it_is_looked_at() {
 fn shots_without_receivers_are_refused() {
     let body = body::<2>(&SOLID, ROCKS);
     let sources = sources(&SOLID, body.dt, 20);
-    let (setup, heard) = (body.setup(&sources), shot(20, &SOLID));
-    let unheard = Shot {
+    let (setup, with_receivers) = (body.setup(&sources), shot(20, &SOLID));
+    let without_receivers = Shot {
         receivers: Vec::new(),
         ..shot(20, &SOLID)
     };
     let adjoint = |shot| Adjoint::new(Cpu::new(1).unwrap(), &setup, shot, Parameters::Speeds);
-    let first = adjoint(&unheard).err();
-    let later = adjoint(&heard).unwrap().next_shot(&setup, &unheard).err();
+    let first = adjoint(&without_receivers).err();
+    let later = adjoint(&with_receivers)
+        .unwrap()
+        .next_shot(&setup, &without_receivers)
+        .err();
     for refused in [first, later] {
         assert_eq!(
             refused.unwrap().to_string(),

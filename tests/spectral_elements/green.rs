@@ -83,15 +83,15 @@ fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64;
     let locator = Locator::new(&mesh);
     let place = |offset: [f64; 3]| std::array::from_fn(|c| SOURCE[c] + offset[c]);
     let receivers = OFFSETS.map(|offset| engine.receiver("it", place(offset), &setup, &locator).unwrap());
-    let (mut found, mut wanted) = (Vec::new(), Vec::new());
+    let (mut recorded, mut expected) = (Vec::new(), Vec::new());
     for n in 0..nt {
         engine.step();
         for (receiver, offset) in receivers.iter().zip(OFFSETS) {
-            found.extend(engine.record(receiver, Quantity::Displacement));
-            wanted.extend(exact(&wavelet, offset, n as f64 * dt));
+            recorded.extend(engine.record(receiver, Quantity::Displacement));
+            expected.extend(exact(&wavelet, offset, n as f64 * dt));
         }
     }
-    let apart = relative_difference(&found, &wanted);
+    let apart = relative_difference(&recorded, &expected);
     println!("{:.2} % of the largest displacement", 100.0 * apart);
     apart
 }

@@ -127,9 +127,9 @@ fn summed(q: [[f64; 2]; 2]) -> [Vec<f64>; 3] {
 }
 
 /// Largest misfits of the components x, y, z relative to the largest velocity.
-fn misfits(found: &[[f64; 3]], exact: &[Vec<f64>; 3]) -> [f64; 3] {
+fn misfits(records: &[[f64; 3]], exact: &[Vec<f64>; 3]) -> [f64; 3] {
     let scale = magnitude(exact.iter().flatten().copied());
-    [0, 1, 2].map(|c| largest_difference(found.iter().map(|v| v[c]), &exact[(c + 1) % 3]) / scale)
+    [0, 1, 2].map(|c| largest_difference(records.iter().map(|v| v[c]), &exact[(c + 1) % 3]) / scale)
 }
 
 #[test]
@@ -148,10 +148,10 @@ fn lossy(grain: Grain) -> f64 {
         let q_kappa = (1.0 - shear) / (1.0 / qp - shear / qs).max(1e-9);
         Relaxation::constant([qs, q_kappa], [0.3, 3.6], 2.5)
     };
-    let found = run(Some(vec![relaxation(0), relaxation(1)]), grain);
+    let records = run(Some(vec![relaxation(0), relaxation(1)]), grain);
     let (right, wrong) = (
-        misfits(&found, &summed(Q)),
-        misfits(&found, &summed([[f64::INFINITY; 2]; 2])),
+        misfits(&records, &summed(Q)),
+        misfits(&records, &summed([[f64::INFINITY; 2]; 2])),
     );
     println!("{grain:?}: {right:.4?}, without attenuation {wrong:.4?}");
     assert!(largest(wrong) > 0.1, "{wrong:?}");

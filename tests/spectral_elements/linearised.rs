@@ -222,9 +222,9 @@ proptest! {
     /// The difference must be only the rounding of single precision.
     #[test]
     fn the_gradient_is_the_transpose_of_the_linearised_run((plane, trial) in trials()) {
-        let found = if plane { apart::<2>(&trial) } else { apart::<3>(&trial) };
-        println!("{found:.1e} {}-D {trial:?}", if plane { 2 } else { 3 });
-        prop_assert!(found <= 1e-5, "{found:e} {trial:?}");
+        let difference = if plane { apart::<2>(&trial) } else { apart::<3>(&trial) };
+        println!("{difference:.1e} {}-D {trial:?}", if plane { 2 } else { 3 });
+        prop_assert!(difference <= 1e-5, "{difference:e} {trial:?}");
     }
 }
 
@@ -239,10 +239,10 @@ fn pressure_on_a_contact_is_that_of_the_water_in_both_directions() {
             contact: true,
             seed: 7,
         };
-        let found = [apart::<2>(&trial), apart::<3>(&trial)];
-        println!("{found:?}");
+        let differences = [apart::<2>(&trial), apart::<3>(&trial)];
+        println!("{differences:?}");
         // The rounding of single precision; without the adjoint sources the gradient would be zero.
-        assert!(largest(found) <= 1e-5, "{found:?} {trial:?}");
+        assert!(largest(differences) <= 1e-5, "{differences:?} {trial:?}");
     }
 }
 
@@ -267,8 +267,8 @@ fn by_threads<const D: usize>(case: &Case, threads: usize) -> (Vec<f32>, Vec<Vec
         o: [-120.0; D],
         d: [100.0; D],
     };
-    let mut found = gradient.of_regions(&body.mesh, 2);
-    found.extend(
+    let mut gradients = gradient.of_regions(&body.mesh, 2);
+    gradients.extend(
         gradient
             .on_grid(
                 &Cpu::new(2).unwrap(),
@@ -277,7 +277,7 @@ fn by_threads<const D: usize>(case: &Case, threads: usize) -> (Vec<f32>, Vec<Vec
             )
             .unwrap(),
     );
-    (records, found)
+    (records, gradients)
 }
 
 #[test]

@@ -78,8 +78,8 @@ fn rod(degree: usize, elements: usize, of_points: bool) -> f64 {
     let start = engine.displacement().to_vec();
     (0..count as usize).for_each(|_| engine.step());
     let factor = (w * end).cos() as f32;
-    let found = engine.displacement().iter().map(|u| u[1]);
-    largest_difference(found, start.iter().map(|s| factor * s[1]))
+    let displacement = engine.displacement().iter().map(|u| u[1]);
+    largest_difference(displacement, start.iter().map(|s| factor * s[1]))
 }
 
 #[test]

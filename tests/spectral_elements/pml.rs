@@ -67,13 +67,13 @@ fn reflected(filling: &dyn Fn() -> Filling, strength: &Strength<2>, degrees: &[f
         .copied()
         .chain(degrees.iter().map(|angle| place(angle, -1.0)))
         .collect();
-    let (found, truth) = (
+    let (damped, truth) = (
         strip(true, filling(), strength, &here),
         strip(false, filling(), strength, &both),
     );
     let norm = |u: &[f64; 2]| u[0].hypot(u[1]);
     let echo = |k: usize| {
-        let apart = found[k]
+        let apart = damped[k]
             .iter()
             .zip(&truth[k])
             .map(|(a, b)| norm(&[a[0] - b[0], a[1] - b[1]]));
@@ -101,14 +101,14 @@ fn three_elements_send_back_about_a_thousandth_or_less() {
         ("explosion in a fluid", &fluid, explosion),
     ];
     for (what, filling, strength) in cases {
-        let found = reflected(filling, &strength, &degrees);
-        let shown: Vec<String> = found.iter().map(|x| format!("{x:.1e}")).collect();
+        let reflections = reflected(filling, &strength, &degrees);
+        let shown: Vec<String> = reflections.iter().map(|x| format!("{x:.1e}")).collect();
         println!("{what}: {}", shown.join(" "));
-        for (angle, found) in degrees.iter().zip(&found) {
+        for (angle, reflection) in degrees.iter().zip(&reflections) {
             // P waves of the crystal are a fifth faster along the strip, so the damping is weaker for its S waves
             // there.
             let most = if what.ends_with("crystal") { 1.5e-3 } else { 1e-3 };
-            assert!(*found < most, "{what} at {angle} degrees: {found:e}");
+            assert!(*reflection < most, "{what} at {angle} degrees: {reflection:e}");
         }
     }
 }
@@ -214,11 +214,11 @@ fn sea() -> Filling {
 /// After the wave has passed, the motion does not grow in any medium of the layers: the largest motions in five spans
 /// of steps are compared.
 fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: usize) {
-    let (peak, found) = motion(body, middle, (5, steps / 5));
-    let shown: Vec<String> = found.iter().map(|x| format!("{:.1e}", x / peak)).collect();
+    let (peak, motions) = motion(body, middle, (5, steps / 5));
+    let shown: Vec<String> = motions.iter().map(|x| format!("{:.1e}", x / peak)).collect();
     println!("{what}, over the largest motion: {}", shown.join(" "));
-    assert!(found.iter().all(|x| *x <= found[0]), "{what}: {found:?}");
-    assert!(found[4] < 1e-3 * peak, "{what}: {found:?} of {peak}");
+    assert!(motions.iter().all(|x| *x <= motions[0]), "{what}: {motions:?}");
+    assert!(motions[4] < 1e-3 * peak, "{what}: {motions:?} of {peak}");
 }
 
 /// The inside of a layer moves, but its outer end does not.
@@ -231,8 +231,8 @@ fn layers_end_at_rest() {
         history: ricker(4.0, body.dt, 400),
     };
     let places = [[0.0, 430.0], [900.0, 150.0], [450.0, 800.0], [150.0, 430.0]];
-    let found = body.records(source, &places, (Quantity::Displacement, 250));
-    let moves = |k: usize| largest(found[k].as_flattened());
+    let records = body.records(source, &places, (Quantity::Displacement, 250));
+    let moves = |k: usize| largest(records[k].as_flattened());
     let ends = largest([moves(0), moves(1), moves(2)]);
     println!("{ends:e} at the ends, {:e} in a layer", moves(3));
     // Points are located to within rounding errors.

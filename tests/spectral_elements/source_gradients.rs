@@ -18,7 +18,7 @@ const fn steps<const D: usize>() -> usize {
 fn run<const D: usize>(
     case: &Case,
     changed: &[Source<D>],
-    wanted: bool,
+    with_gradient: bool,
 ) -> (f64, Option<Vec<SourceGradient<D>>>) {
     let body = body::<D>(case, case.rocks);
     let setup = body.setup(changed);
@@ -28,17 +28,17 @@ fn run<const D: usize>(
     let most = adjoint.sizes()[1] * adjoint.steps() / 3;
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), most).unwrap();
     let mut misfit = 0.0;
-    let found = adjoint.gradient_with_sources((&setup, &shot), &schedule, |records| {
+    let gradients = adjoint.gradient_with_sources((&setup, &shot), &schedule, |records| {
         let records = recorded(&records, &shot);
         misfit = records.iter().map(|x| 0.5 * f64::from(*x).powi(2)).sum();
-        match wanted {
+        match with_gradient {
             true => Ok(records),
             // The adjoint run is not needed.
             false => Err(Error::setup("enough")),
         }
     });
-    assert_eq!(found.is_ok(), wanted);
-    (misfit, found.ok().map(|(_, sources)| sources))
+    assert_eq!(gradients.is_ok(), with_gradient);
+    (misfit, gradients.ok().map(|(_, sources)| sources))
 }
 
 /// The index of the largest sample.
@@ -70,18 +70,18 @@ fn compare<const D: usize>(case: &Case) {
     if let Strength::Force(force) = &mut all[1].strength {
         force.iter_mut().for_each(|force| *force *= 30.0);
     }
-    let found = run(case, &all, true).1.unwrap();
-    assert_eq!(found.len(), 2);
+    let gradients = run(case, &all, true).1.unwrap();
+    assert_eq!(gradients.len(), 2);
     // Records are linear in strengths and time functions, so that the misfit is quadratic in them and these differences
     // are exact.
     let difference =
         |step: f64, change: &dyn Fn(&mut Vec<Source<D>>, f64)| central((case, &all), 2.0 * step, change);
     let mut apart = Vec::new();
-    let mut judge = |what: &str, found: f64, truth: f64| {
-        println!("{D}-D {what}: {found:e}, by differences {truth:e}");
-        apart.push((found - truth) / truth);
+    let mut judge = |what: &str, derivative: f64, truth: f64| {
+        println!("{D}-D {what}: {derivative:e}, by differences {truth:e}");
+        apart.push((derivative - truth) / truth);
     };
-    for (number, source) in found.iter().enumerate() {
+    for (number, source) in gradients.iter().enumerate() {
         for c in 0..D {
             let moved = |step: f64| central((case, &all), step, &|all, by| all[number].at[c] += by);
             // In the volume second order is sufficient.
@@ -167,9 +167,9 @@ fn sums<const D: usize>(case: &Case, which: usize) -> f64 {
     let dt = body::<D>(case, case.rocks).dt;
     let mut source = sources::<D>(case, dt, steps::<D>()).swap_remove(which);
     source.at = bent(std::array::from_fn(|c| if c + 1 == D { 1.0 } else { 2.0 }));
-    let (misfit, found) = run(case, &[source.clone()], true);
-    let found = found.unwrap().remove(0);
-    let by_strength: f64 = match (&source.strength, &found.strength) {
+    let (misfit, gradient) = run(case, &[source.clone()], true);
+    let gradient = gradient.unwrap().remove(0);
+    let by_strength: f64 = match (&source.strength, &gradient.strength) {
         (Strength::Force(force), Strength::Force(by)) => force.iter().zip(by).map(|(f, by)| f * by).sum(),
         (Strength::Moment(moment), Strength::Moment(by)) => {
             let pairs = (0..D).flat_map(|i| (0..D).map(move |c| (i, c)));
@@ -182,8 +182,8 @@ fn sums<const D: usize>(case: &Case, which: usize) -> f64 {
         }
         other => panic!("{other:?}"),
     };
-    assert_eq!(found.history.len(), source.history.len());
-    let samples = source.history.iter().zip(&found.history);
+    assert_eq!(gradient.history.len(), source.history.len());
+    let samples = source.history.iter().zip(&gradient.history);
     let by_history: f64 = samples.map(|(h, by)| f64::from(*h) * by).sum();
     let error = largest([by_strength, by_history].map(|sum| sum / (2.0 * misfit) - 1.0));
     println!(

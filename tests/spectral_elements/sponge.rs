@@ -75,7 +75,7 @@ fn plane(beyond: usize, sponge: Option<Sponge>) -> Vec<Vec<[f64; 2]>> {
 fn a_sponge_of_two_wavelengths_sends_back_a_hundredth() {
     let truth = plane(36, None);
     let all = || truth.iter().flatten().flatten();
-    let echo = |found: &[Vec<[f64; 2]>]| relative_difference(found.iter().flatten().flatten(), all());
+    let echo = |records: &[Vec<[f64; 2]>]| relative_difference(records.iter().flatten().flatten(), all());
     let bare = echo(&plane(0, None));
     let [half, one, two] = [0.5, 1.0, 2.0].map(|wavelengths| {
         let thickness = wavelengths * ROCK[1] / PEAK;

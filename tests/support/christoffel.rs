@@ -151,18 +151,18 @@ pub fn ray(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> (f64,
             .into_iter()
             .max_by(|p, q| p.0.total_cmp(&q.0));
         match better {
-            Some(found) if found.0 > best.0 => best = found,
+            Some(candidate) if candidate.0 > best.0 => best = candidate,
             _ => step *= 0.5,
         }
     }
-    let found = wave(medium, rho, normal(best.1, best.2), mode);
-    let across = cross(unit(found.group), ahead);
+    let plane_wave = wave(medium, rho, normal(best.1, best.2), mode);
+    let across = cross(unit(plane_wave.group), ahead);
     let astray = dot(across, across).sqrt();
     assert!(
         astray < 1e-5,
         "no single {mode:?} arrival along {offset:?}: the nearest ray is {astray} rad off"
     );
-    (best.0, found)
+    (best.0, plane_wave)
 }
 
 /// `c_ijkl` from the 6x6 matrix.

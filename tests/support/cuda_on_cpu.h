@@ -104,7 +104,7 @@ static const struct cuda_on_cpu_job *cuda_on_cpu_job;
 static int cuda_on_cpu_step;
 /* The stack pointers of the block's own loop, of waiting threads and of unused stacks. */
 static void *cuda_on_cpu_home, *cuda_on_cpu_stack[CUDA_ON_CPU_MOST_THREADS], *cuda_on_cpu_spare[CUDA_ON_CPU_MOST_THREADS];
-static int cuda_on_cpu_spares, cuda_on_cpu_made;
+static int cuda_on_cpu_spares, cuda_on_cpu_stacks;
 static unsigned char cuda_on_cpu_state[CUDA_ON_CPU_MOST_THREADS];
 static int cuda_on_cpu_line[CUDA_ON_CPU_MOST_THREADS];
 
@@ -148,7 +148,7 @@ static void cuda_on_cpu_fibre(void);
 /* Returns a stack on which a thread can begin. */
 static void *cuda_on_cpu_take(void) {
     if (cuda_on_cpu_spares) return cuda_on_cpu_spare[--cuda_on_cpu_spares];
-    char *bottom = cuda_on_cpu_job->stacks + cuda_on_cpu_made++ * cuda_on_cpu_job->stack_bytes;
+    char *bottom = cuda_on_cpu_job->stacks + cuda_on_cpu_stacks++ * cuda_on_cpu_job->stack_bytes;
     *(unsigned long long *)bottom = CUDA_ON_CPU_CANARY;
     void **frame = (void **)(bottom + cuda_on_cpu_job->stack_bytes) - CUDA_ON_CPU_FRAME;
     memset(frame, 0, CUDA_ON_CPU_FRAME * sizeof *frame);
@@ -234,7 +234,7 @@ static long cuda_on_cpu_damage(const char *guard) {
 }
 
 static void cuda_on_cpu_prepare(const struct cuda_on_cpu_job *job) {
-    cuda_on_cpu_spares = cuda_on_cpu_made = 0;
+    cuda_on_cpu_spares = cuda_on_cpu_stacks = 0;
     memset(job->shared, CUDA_ON_CPU_POISON, job->shared_bytes + 2 * CUDA_ON_CPU_GUARD);
     cuda_on_cpu_job = job;
     cuda_on_cpu_step = job->reversed ? -1 : 1;
@@ -263,7 +263,7 @@ CUDA_ON_CPU_EXPORT int cuda_on_cpu_launch(const struct cuda_on_cpu_job *job, cha
             return -1;
         }
     }
-    for (int k = 0; k < cuda_on_cpu_made; k++)
+    for (int k = 0; k < cuda_on_cpu_stacks; k++)
         if (*(unsigned long long *)(job->stacks + k * job->stack_bytes) != CUDA_ON_CPU_CANARY) {
             snprintf(message, room, "a thread left its stack of %zu bytes", job->stack_bytes);
             return -1;

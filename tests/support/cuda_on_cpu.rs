@@ -152,8 +152,8 @@ impl Compiler {
             return Err("fibres are written for x86_64 and aarch64 on unix only".into());
         }
         let name = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-        let said = Command::new(&name).arg("--version").output();
-        let said = said.map_err(|e| format!("the C compiler {name} does not start ({e}); set CC"))?;
+        let answer = Command::new(&name).arg("--version").output();
+        let answer = answer.map_err(|e| format!("the C compiler {name} does not start ({e}); set CC"))?;
         let mut words = vec!["-O2", "-shared", "-fPIC", "-std=gnu11", "-ffp-contract=fast"];
         // Code that is an error in C++ is an error here, too.
         words.extend([
@@ -167,7 +167,7 @@ impl Compiler {
         }
         Ok(Self {
             name,
-            version: said.stdout,
+            version: answer.stdout,
             words,
         })
     }
@@ -242,10 +242,10 @@ fn compile(text: &str) -> Result<Text, String> {
         // The age of a library is the time since its last use.
         Ok(file) => drop(file.set_modified(SystemTime::now())),
         Err(_) => {
-            let made = draft.path().join("text.so");
-            compiler.run(text, draft.path(), &made)?;
+            let shared_object = draft.path().join("text.so");
+            compiler.run(text, draft.path(), &shared_object)?;
             // Another process may have been faster; its library is the same, and is replaced in one step.
-            fs::rename(&made, &library).map_err(|e| format!("{}: {e}", library.display()))?;
+            fs::rename(&shared_object, &library).map_err(|e| format!("{}: {e}", library.display()))?;
         }
     }
     // SAFETY: the library has no initialisers; the symbol has the header's type.

@@ -90,11 +90,11 @@ impl Desk {
     #[track_caller]
     pub fn read_as_it_is(&self, name: &str) -> Vec<f32> {
         let mut input = self.open(name);
-        let told = input.len();
+        let length = input.len();
         let values = spoil::spoiled(input.read_all_f32().unwrap(), (f32::NAN, 0.0), &spoil::ALL);
         assert_eq!(
             values.len() as u64,
-            told,
+            length,
             "the length of {name} differs from that in its header"
         );
         values
@@ -165,8 +165,8 @@ pub fn outcome(output: Output) -> Outcome {
 
 /// The folder, if 2 GB or more are free there.
 fn roomy(folder: &'static str) -> Option<&'static str> {
-    let told = Command::new("df").args(["-Pk", folder]).output().ok()?;
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let free: u64 = told.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
+    let table = Command::new("df").args(["-Pk", folder]).output().ok()?;
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    let free: u64 = table.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
     (free > 2_000_000).then_some(folder)
 }

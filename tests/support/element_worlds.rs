@@ -246,7 +246,8 @@ impl<const D: usize> World<D> {
             strength,
             history: ricker(dt, steps),
         };
-        let film = (0..24).map(|k| at([0.03 + 0.04 * f64::from(k), 0.55, 0.1 + 0.03 * f64::from(k)]));
+        let snapshot_points =
+            (0..24).map(|k| at([0.03 + 0.04 * f64::from(k), 0.55, 0.1 + 0.03 * f64::from(k)]));
         let law = Relaxation {
             tau_stress: [0.5, 0.1, 0.02],
             tau_shear: [0.55, 0.11, 0.022],
@@ -271,7 +272,7 @@ impl<const D: usize> World<D> {
                 ],
                 quantity: recipe.quantity,
                 jsnap: Some(nt / 2 - 1),
-                film: film.collect(),
+                snapshot_points: snapshot_points.collect(),
                 jcheck: 25,
             },
             relaxations: recipe.loses.then_some(vec![law; 2]),

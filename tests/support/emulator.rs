@@ -51,13 +51,13 @@ impl Emulator {
 
     /// `Err` with the reason on a machine without a C compiler; with `REQUIRE_CC=1` that is a panic.
     pub fn available() -> Result<(), String> {
-        let found = cuda_on_cpu::available();
-        if let Err(why) = &found
+        let compiler = cuda_on_cpu::available();
+        if let Err(why) = &compiler
             && std::env::var("REQUIRE_CC").is_ok_and(|v| v == "1")
         {
             panic!("REQUIRE_CC=1, but kernels cannot run on this processor: {why}");
         }
-        found
+        compiler
     }
 
     /// An accelerator with two multiprocessors, 227 KiB of shared memory and 1 TiB of memory.
@@ -382,14 +382,14 @@ impl Accelerator for Emulator {
 
     fn finish(&self) -> Result<(), Error> {
         self.late.as_ref().map_or(Ok(()), Late::finish)?;
-        let mut found = self.ledger.damage.lock().unwrap().clone();
+        let mut messages = self.ledger.damage.lock().unwrap().clone();
         for (address, bytes) in self.ledger.live.lock().unwrap().iter() {
             // SAFETY: memory in the ledger is alive, with its guards, and streams are done.
-            found.extend(unsafe { damage(*address, *bytes) });
+            messages.extend(unsafe { damage(*address, *bytes) });
         }
-        match found.is_empty() {
+        match messages.is_empty() {
             true => Ok(()),
-            false => Err(Error::setup(found.join("; "))),
+            false => Err(Error::setup(messages.join("; "))),
         }
     }
 

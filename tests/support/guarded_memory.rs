@@ -130,9 +130,9 @@ pub unsafe fn damage(address: u64, bytes: usize) -> Option<String> {
             guard.iter().zip(fence).position(|(byte, whole)| byte != whole)
         }
     };
-    let found = |place: String| format!("a kernel wrote {place} device memory of {bytes} bytes");
-    let behind = first(address + bytes as u64).map(|at| found(format!("{at} bytes behind the end of")));
-    behind.or_else(|| first(address - GUARD as u64).map(|at| found(format!("{} bytes before", GUARD - at))))
+    let message = |place: String| format!("a kernel wrote {place} device memory of {bytes} bytes");
+    let behind = first(address + bytes as u64).map(|at| message(format!("{at} bytes behind the end of")));
+    behind.or_else(|| first(address - GUARD as u64).map(|at| message(format!("{} bytes before", GUARD - at))))
 }
 
 impl Memory for Lump {
@@ -151,8 +151,8 @@ impl Drop for Lump {
         let _ = self.late.as_ref().map(Late::finish);
         self.ledger.live.lock().unwrap().remove(&self.address());
         // SAFETY: the pages are still ours and queues are done.
-        let found = unsafe { damage(self.address(), self.bytes) };
-        self.ledger.damage.lock().unwrap().extend(found);
+        let damage = unsafe { damage(self.address(), self.bytes) };
+        self.ledger.damage.lock().unwrap().extend(damage);
     }
 }
 

@@ -96,17 +96,17 @@ pub fn magnitude<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
 /// Panics if their counts differ, there are none, or one of them is not finite.
 #[track_caller]
 pub fn largest_difference<A: Value, B: Value>(
-    found: impl IntoIterator<Item = A>,
-    wanted: impl IntoIterator<Item = B>,
+    computed: impl IntoIterator<Item = A>,
+    expected: impl IntoIterator<Item = B>,
 ) -> f64 {
-    let found = spoiled(found, &[Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short]);
-    let wanted: Vec<f64> = wanted.into_iter().map(Value::double).collect();
+    let computed = spoiled(computed, &[Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short]);
+    let expected: Vec<f64> = expected.into_iter().map(Value::double).collect();
     assert_eq!(
-        found.len(),
-        wanted.len(),
+        computed.len(),
+        expected.len(),
         "there must be as many numbers as those that they are compared with"
     );
-    largest(found.iter().zip(&wanted).map(|(a, b)| a - b))
+    largest(computed.iter().zip(&expected).map(|(a, b)| a - b))
 }
 
 /// The largest difference, divided by the largest magnitude of the expected values.
@@ -115,11 +115,11 @@ pub fn largest_difference<A: Value, B: Value>(
 /// Panics as [`largest_difference`] does, and if all expected values are zero.
 #[track_caller]
 pub fn relative_difference<A: Value, B: Value>(
-    found: impl IntoIterator<Item = A>,
-    wanted: impl IntoIterator<Item = B>,
+    computed: impl IntoIterator<Item = A>,
+    expected: impl IntoIterator<Item = B>,
 ) -> f64 {
-    let wanted: Vec<f64> = wanted.into_iter().map(Value::double).collect();
-    largest_difference(found, &wanted) / magnitude(&wanted)
+    let expected: Vec<f64> = expected.into_iter().map(Value::double).collect();
+    largest_difference(computed, &expected) / magnitude(&expected)
 }
 
 /// Records that a test measures in its own way: finite numbers of which at least one is not zero.
@@ -161,11 +161,11 @@ fn measured(values: Vec<f64>) -> Vec<f64> {
 /// Panics as [`records`] does, and if their counts differ.
 #[track_caller]
 fn beside<A: Value, B: Value>(
-    found: impl IntoIterator<Item = A>,
-    wanted: impl IntoIterator<Item = B>,
+    computed: impl IntoIterator<Item = A>,
+    expected: impl IntoIterator<Item = B>,
 ) -> [Vec<f64>; 2] {
-    let wanted: Vec<f64> = wanted.into_iter().map(Value::double).collect();
-    [records_of(wanted.len(), found), wanted]
+    let expected: Vec<f64> = expected.into_iter().map(Value::double).collect();
+    [records_of(expected.len(), computed), expected]
 }
 
 /// The root of the summed squares of differences, divided by that of the expected values.
@@ -174,12 +174,12 @@ fn beside<A: Value, B: Value>(
 /// Panics as [`records`] does, and if their counts differ.
 #[track_caller]
 pub fn rms_difference<A: Value, B: Value>(
-    found: impl IntoIterator<Item = A>,
-    wanted: impl IntoIterator<Item = B>,
+    computed: impl IntoIterator<Item = A>,
+    expected: impl IntoIterator<Item = B>,
 ) -> f64 {
-    let [found, wanted] = beside(found, wanted);
-    let size: f64 = wanted.iter().map(|x| x * x).sum();
-    let apart: f64 = found.iter().zip(&wanted).map(|(a, b)| (a - b).powi(2)).sum();
+    let [computed, expected] = beside(computed, expected);
+    let size: f64 = expected.iter().map(|x| x * x).sum();
+    let apart: f64 = computed.iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).sum();
     assert!(
         size > 0.0 && size.is_finite(),
         "the expected values have no size: {size}"
@@ -192,8 +192,8 @@ pub fn rms_difference<A: Value, B: Value>(
 /// # Panics
 /// Panics as [`rms_difference`] does.
 #[track_caller]
-pub fn correlation(found: &[f64], wanted: &[f64]) -> [f64; 2] {
-    let [a, b] = beside(found, wanted);
+pub fn correlation(computed: &[f64], expected: &[f64]) -> [f64; 2] {
+    let [a, b] = beside(computed, expected);
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let (aa, bb) = (dot(&a, &a), dot(&b, &b));
     [dot(&a, &b) / (aa * bb).sqrt(), (aa / bb).sqrt()]
@@ -204,11 +204,14 @@ pub fn correlation(found: &[f64], wanted: &[f64]) -> [f64; 2] {
 /// # Panics
 /// Panics as [`rms_difference`] does.
 #[track_caller]
-pub fn lag(found: &[f64], wanted: &[f64], reach: i64) -> f64 {
-    let [found, wanted] = beside(found, wanted);
+pub fn lag(computed: &[f64], expected: &[f64], reach: i64) -> f64 {
+    let [computed, expected] = beside(computed, expected);
     let at = |lag: i64| -> f64 {
-        let other = |i: usize| found.get(usize::try_from(i as i64 + lag).ok()?);
-        let pairs = wanted.iter().enumerate().filter_map(|(i, x)| Some(x * other(i)?));
+        let other = |i: usize| computed.get(usize::try_from(i as i64 + lag).ok()?);
+        let pairs = expected
+            .iter()
+            .enumerate()
+            .filter_map(|(i, x)| Some(x * other(i)?));
         pairs.sum()
     };
     top_of(at, -reach..=reach)
@@ -268,10 +271,10 @@ mod tests {
     /// fail.
     #[test]
     fn records_that_are_spoiled_fail_every_measure() {
-        let (found, wanted) = ([1.0, -2.0, 0.25], [1.0, -2.0, 0.25]);
+        let (computed, expected) = ([1.0, -2.0, 0.25], [1.0, -2.0, 0.25]);
         let fails = |kind: Spoil, measure: fn(&[f64], &[f64]) -> f64| {
             HERE.set(Some(kind));
-            let error = std::panic::catch_unwind(|| measure(&found, &wanted));
+            let error = std::panic::catch_unwind(|| measure(&computed, &expected));
             HERE.set(None);
             error.map_or(true, |error| error >= 1.0)
         };
@@ -285,7 +288,7 @@ mod tests {
         let counted: fn(&[f64], &[f64]) -> f64 = |a, b| records_of(b.len(), a)[0] - b[0];
         for kind in ALL {
             for measure in [difference, relative, scaled, rms, unlike, late, counted] {
-                assert!(measure(&found, &wanted) < 1e-15);
+                assert!(measure(&computed, &expected) < 1e-15);
                 assert!(fails(kind, measure), "{kind:?}");
             }
         }

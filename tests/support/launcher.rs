@@ -24,7 +24,7 @@ static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
 });
 
 /// The launcher with its options; if there is none, reports this and returns `None` (with `REQUIRE_MPI=1` it panics).
-pub fn found(test: &str) -> Option<&'static str> {
+pub fn command(test: &str) -> Option<&'static str> {
     match LAUNCHER.as_ref() {
         Ok(launcher) => Some(launcher),
         Err(why) => {

@@ -218,10 +218,10 @@ impl<'a> System<'a> {
             };
             let rock = stack.rock_at(inside);
             let of = &stack.rocks[rock];
-            let made = waves_of(of, of.moduli(stack.reference, w), [b[0], b[1]], (k, w), across);
-            waves += made.len();
-            let first = waves - made.len();
-            pieces.push((rock, made, first));
+            let of_layer = waves_of(of, of.moduli(stack.reference, w), [b[0], b[1]], (k, w), across);
+            waves += of_layer.len();
+            let first = waves - of_layer.len();
+            pieces.push((rock, of_layer, first));
         }
         Self {
             stack,

@@ -9,13 +9,13 @@ pub fn gpus(test: &str) -> usize {
         n.parse::<usize>()
             .unwrap_or_else(|e| panic!("REQUIRE_GPU={n}: {e}; it is how many GPUs must be there"))
     });
-    let found = kernels::device::gpu::probe();
-    let count = found.as_ref().map_or(0, Vec::len);
+    let devices = kernels::device::gpu::probe();
+    let count = devices.as_ref().map_or(0, Vec::len);
     assert!(
         count >= required,
-        "REQUIRE_GPU={required}, but {count} can be used: {found:?}"
+        "REQUIRE_GPU={required}, but {count} can be used: {devices:?}"
     );
-    if let Err(why) = found {
+    if let Err(why) = devices {
         // This bypasses the capture of test output, so that a test that did not run is never silent.
         let _ = writeln!(std::io::stderr(), "skipped {test} on a GPU: {why}");
     }

@@ -26,7 +26,7 @@ thread_local! {
     pub static HERE: Cell<Option<Spoil>> = const { Cell::new(None) };
 }
 
-fn asked() -> Option<Spoil> {
+fn requested() -> Option<Spoil> {
     let named = match std::env::var("SPOIL").as_deref() {
         Err(_) | Ok("") => None,
         Ok("nan") => Some(Spoil::Nan),
@@ -40,7 +40,7 @@ fn asked() -> Option<Spoil> {
 
 /// The numbers, or their replacement if it is one of the kinds in `seen`, which the caller can detect.
 pub fn spoiled<V: Copy>(mut values: Vec<V>, (nan, zero): (V, V), seen: &[Spoil]) -> Vec<V> {
-    let Some(kind) = asked().filter(|kind| seen.contains(kind)) else {
+    let Some(kind) = requested().filter(|kind| seen.contains(kind)) else {
         return values;
     };
     note();

@@ -100,7 +100,7 @@ fn classes_agree_where_they_overlap() {
 /// The third medium of Becache et al. (2003): waves grow in layers, the criterion predicts it, and the sponge is
 /// stable.
 #[test]
-fn a_medium_that_layers_grow_in_is_found_and_the_sponge_holds() {
+fn a_medium_in_which_layers_grow_is_detected_and_the_sponge_holds() {
     let bad = Stiffness::from_planes_2d([4.0, 20.0, 2.0, 7.5]);
     let grid = Grid::new_2d([60, 60], [0.0; 2], [1.0; 2]);
     let mut s = shot(0.12, 6000, frame(10, layer(4.5, 0.1)));
@@ -141,7 +141,7 @@ fn a_medium_that_layers_grow_in_is_found_and_the_sponge_holds() {
 /// The check while a model is read finds the same cells as the check of the whole medium, wherever they are, with
 /// blocks of any size.
 #[test]
-fn growing_layers_are_found_without_a_medium() {
+fn growing_layers_are_detected_without_a_medium() {
     let grid = Grid::new_3d([9, 7, 8], [0.0; 3], [1.0; 3]);
     let bad = |along: [f64; 3]| Stiffness {
         c11: 4.0,
@@ -180,7 +180,7 @@ fn growing_layers_are_found_without_a_medium() {
                 }
                 watch.commit(first, lines).expect("taken");
             }
-            assert_eq!(watch.found(), whole, "{at:?} {step}");
+            assert_eq!(watch.growing(), whole, "{at:?} {step}");
         }
         assert_eq!(
             whole.is_some(),

@@ -196,7 +196,7 @@ fn coarse_grained_mechanisms_name_the_lowest_q_that_they_take() {
     let mut s: Shot = shot(0.1, 2, frame(6, layer(2.5, 0.3)));
     source(&mut s, [15.0, 15.0, 0.0], Action::Moment([1.0; 6]), |_| 1.0);
     s.receivers = vec![[12.0, 15.0, 0.0]];
-    let mut told = |q: f32, one_cell: bool| {
+    let mut message_of = |q: f32, one_cell: bool| {
         let mut qp = vec![if one_cell { 40.0 } else { q }; 30 * 32];
         qp[500] = q;
         let of_shear = if one_cell { 40.0 } else { f64::from(q) };
@@ -212,11 +212,13 @@ fn coarse_grained_mechanisms_name_the_lowest_q_that_they_take() {
             .map(|error| error.to_string())
     };
     for one_cell in [true, false] {
-        let said = told(1.0, one_cell).expect("waves would grow");
-        let (_, rest) = said.split_once("use Q of ").expect("a Q");
+        let message = message_of(1.0, one_cell).expect("waves would grow");
+        let (_, rest) = message.split_once("use Q of ").expect("a Q");
         let named: f32 = rest.split(' ').next().unwrap().parse().expect("a number");
-        let least = (1..200u8).map(f32::from).find(|&q| told(q, one_cell).is_none());
-        println!("{said}: {least:?}");
-        assert!(named > 1.0 && least == Some(named), "{said}: {least:?}");
+        let least = (1..200u8)
+            .map(f32::from)
+            .find(|&q| message_of(q, one_cell).is_none());
+        println!("{message}: {least:?}");
+        assert!(named > 1.0 && least == Some(named), "{message}: {least:?}");
     }
 }

@@ -137,7 +137,7 @@ struct Case {
 
 /// The results of a run for a wave.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct WaveFit {
     /// The largest misfit relative to the largest velocity.
     misfit: f64,
     /// The constant Q whose wave fits best, relative to the Q of the run.
@@ -145,7 +145,7 @@ struct Found {
 }
 
 /// The results for P along the force and S at right angles to it.
-fn found(case: &Case) -> [Found; 2] {
+fn wave_fits(case: &Case) -> [WaveFit; 2] {
     let f = case.tone.f;
     let path: [f64; 2] = std::array::from_fn(|way| (case.away[way] * SPEEDS[way] / f).round());
     let nt = ((path[1] / SPEEDS[1] + 2.0 * case.tone.middle()) / case.dt) as usize;
@@ -190,7 +190,7 @@ fn found(case: &Case) -> [Found; 2] {
             .map(|share| (apart(share), share))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let right = wave(1.0);
-        Found {
+        WaveFit {
             misfit: relative_difference(&trace, &right),
             q: nearest.expect("several are tried").1,
         }
@@ -199,21 +199,14 @@ fn found(case: &Case) -> [Found; 2] {
 
 /// Prints the results; returns false if Q is more than 3 % off or the misfit is too large.
 fn holds(case: &Case, misfit: f64) -> bool {
-    let found = found(case);
-    let words = found.map(|found| {
-        format!(
-            "misfit {:.2} %, Q {:.2} of its own",
-            100.0 * found.misfit,
-            found.q
-        )
-    });
+    let fits = wave_fits(case);
+    let words = fits.map(|fit| format!("misfit {:.2} %, Q {:.2} of its own", 100.0 * fit.misfit, fit.q));
     println!(
         "{}-D {:?} Q {:?}: P {}; S {}",
         case.ndim, case.mechanisms, case.q, words[0], words[1]
     );
-    found
-        .iter()
-        .all(|found| found.misfit < misfit && (found.q - 1.0).abs() < 0.031)
+    fits.iter()
+        .all(|fit| fit.misfit < misfit && (fit.q - 1.0).abs() < 0.031)
 }
 
 /// A single mechanism has a constant Q only near its own frequency, so its tone is longer, and the speeds are given

@@ -78,9 +78,9 @@ fn air_over_rock_runs_at_the_limit() {
 #[test]
 fn weights_that_reach_across_cells_need_the_lower_limit() {
     for (order, share) in [(4, 0.98), (8, 0.75)] {
-        let found = end(2, order, Top::Scattered, share * limit(2, order));
-        println!("order {order} at {share} of the limit of cells: {found:.2?}");
-        assert!(found.is_err(), "order {order}");
+        let outcome = end(2, order, Top::Scattered, share * limit(2, order));
+        println!("order {order} at {share} of the limit of cells: {outcome:.2?}");
+        assert!(outcome.is_err(), "order {order}");
     }
     // If densities are similar, the step is not reduced.
     assert_eq!(contrast_step(4, Family::Taylor, 1.0), Some(1.0));
@@ -129,21 +129,21 @@ fn flat(order: usize, ratio: f64, slower: f64) -> f64 {
 
 /// The factors are those in the documentation of `contrast_step`.
 #[test]
-fn shares_of_the_step_are_those_that_are_told() {
+fn shares_of_the_step_are_those_of_the_documentation() {
     for (order, air, water, interface) in [(4, 0.51, 0.999, 0.92), (8, 0.29, 0.996, 0.75)] {
         let of = |ratio: f64| contrast_step(order, Family::Taylor, ratio).expect("an order");
         // In 2-D, half of the largest eigenvalue is due to derivatives along the interface, which do not cross it.
         let across = flat(order, ROCK / AIR, 340.0 / VP);
         let plane = (0.5 * (1.0 + across.powi(-2))).powf(-0.5);
         println!("order {order}: {:.4} {:.4} {plane:.4}", of(ROCK / AIR), of(2.5));
-        for (found, told, digit) in [
+        for (share, documented, digit) in [
             (of(ROCK / AIR), air, 0.01),
             (of(2.5), water, 0.001),
             (plane, interface, 0.01),
         ] {
             assert!(
-                (found - told).abs() <= 0.5 * digit,
-                "order {order}: {found} for {told}"
+                (share - documented).abs() <= 0.5 * digit,
+                "order {order}: {share} for {documented}"
             );
         }
     }

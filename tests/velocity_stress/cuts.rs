@@ -167,17 +167,17 @@ fn displacement_and_acceleration_are_those_of_the_velocity() {
 
 /// A tile has the requested number of cells, rounded up to whole lines of the cache.
 #[test]
-fn tiles_have_the_cells_that_are_asked_for() {
+fn tiles_have_the_cells_that_are_requested() {
     let s = ready(shot(0.1, 4, frame(9, layer(3.5, 0.5))), 2);
     let padded = s.frame.around(&grid(2));
-    for (cells, found) in [(17, 32), (16, 16), (1, 16)] {
+    for (cells, whole_lines) in [(17, 32), (16, 16), (1, 16)] {
         let cpu = Cpu::new(1).unwrap().with_tile(Some(Tile { cells, rows: 0 }));
         let slabs = SLABS.partition(padded.planes(), 1).unwrap();
         let raw = medium::<f32>(&padded, layers);
         let run = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a valid shot");
         let words = run.tiles();
         assert!(
-            words.starts_with(&format!("tiles of {found} cells along z")),
+            words.starts_with(&format!("tiles of {whole_lines} cells along z")),
             "{cells}: {words}"
         );
     }

@@ -110,12 +110,12 @@ pub fn run_with<T: Real + Default>(
 /// Number of values of a record and of a snapshot of a shot.
 pub fn lengths(shot: &Shot, ndim: usize) -> [usize; 2] {
     let window = |snapshots: &Snapshots| snapshots.window.iter().map(Range::len).product::<usize>();
-    let filmed = shot.quantity.filmed().components(ndim);
+    let components = shot.quantity.of_snapshots().components(ndim);
     [
         shot.quantity.components(ndim) * shot.receivers.len(),
         shot.snapshots
             .as_ref()
-            .map_or(0, |snapshots| filmed * window(snapshots)),
+            .map_or(0, |snapshots| components * window(snapshots)),
     ]
 }
 

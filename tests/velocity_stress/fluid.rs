@@ -134,7 +134,7 @@ fn the_sum_over_wavenumbers_has_the_scholte_wave_of_the_secular_equation() {
         reference: 1.0,
     };
     let far = [400.0, 600.0];
-    let found = layered::traces(&stack, &shot, &far.map(|x| [-1.0, x, 0.0]));
+    let traces = layered::traces(&stack, &shot, &far.map(|x| [-1.0, x, 0.0]));
     let peak = |trace: &[f64]| {
         let most = (1..nt - 1)
             .max_by(|&a, &b| trace[a].total_cmp(&trace[b]))
@@ -142,7 +142,7 @@ fn the_sum_over_wavenumbers_has_the_scholte_wave_of_the_secular_equation() {
         let (before, here, after) = (trace[most - 1], trace[most], trace[most + 1]);
         most as f64 + 0.5 * (before - after) / (before - 2.0 * here + after)
     };
-    let time = (peak(&found[1][0]) - peak(&found[0][0])) * dt;
+    let time = (peak(&traces[1][0]) - peak(&traces[0][0])) * dt;
     let seen = (far[1] - far[0]) / time;
     println!("{seen:.4}, by the secular equation {speed:.4}");
     assert!((seen / speed - 1.0).abs() < 0.003, "{seen} {speed}");
@@ -162,9 +162,9 @@ fn an_explosion_over_soft_and_hard_rock_is_right_within_two_percent() {
             "{rock:?}: {coarse} {fine}"
         );
     }
-    let found = [soft, hard].map(|rock| misfit(rock, 4, 30.0));
-    println!("order 4: {found:.4?}");
-    assert!(found[0] < 0.02 && found[1] < 0.055, "{found:?}");
+    let misfits = [soft, hard].map(|rock| misfit(rock, 4, 30.0));
+    println!("order 4: {misfits:.4?}");
+    assert!(misfits[0] < 0.02 && misfits[1] < 0.055, "{misfits:?}");
 }
 
 /// A sheet of forces pushes a fluid: in front of it the pressure is half of the force per area of its nodes, in two and
@@ -201,11 +201,11 @@ fn pressure_of_a_sheet_of_forces_is_half_of_it() {
         let tape = run::<f64>(&s, &grid, |_| isotropic(3.0, 0.0, 1.0));
         let force = 0.5 / f64::from(d).powi(n.len() as i32 - 1);
         for (receiver, sign) in [(0, 1.0), (1, -1.0)] {
-            let found = tape.trace(0, receiver, 2);
+            let trace = tape.trace(0, receiver, 2);
             // Pressure k is that at the end of its step.
             let late = 5.0 * f64::from(d) / 3.0;
-            let wanted = (0..nt).map(|k| sign * force * w.value((k + 1) as f64 * dt - late));
-            let apart = largest_difference(&found, wanted) / force;
+            let expected = (0..nt).map(|k| sign * force * w.value((k + 1) as f64 * dt - late));
+            let apart = largest_difference(&trace, expected) / force;
             println!("{}-D, sign {sign}: {apart:.4}", n.len());
             // The measured error is 0.0026.
             assert!(apart <= 0.01, "{}-D, sign {sign}: {apart}", n.len());

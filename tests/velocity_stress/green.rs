@@ -105,14 +105,14 @@ fn misfit(action: Action) -> [f64; 2] {
     for (k, o) in OFFSETS.iter().enumerate() {
         let x = [o[0] * D[1], o[1] * D[2], o[2] * D[0]].map(f64::from);
         let time = |it: usize| (it as f64 + 0.5) * DT;
-        let wanted: Vec<[f64; 12]> = (0..nt).map(|it| exact(action, &w, x, time(it))).collect();
+        let expected: Vec<[f64; 12]> = (0..nt).map(|it| exact(action, &w, x, time(it))).collect();
         let mut line = format!("{action:?} receiver {o:?}:");
         for (worst, components) in worst.iter_mut().zip([0..3, 3..12]) {
-            let own = wanted.iter().flat_map(|values| &values[components.clone()]);
+            let own = expected.iter().flat_map(|values| &values[components.clone()]);
             let scale = magnitude(own.copied());
             for c in components {
                 let trace = tape.trace(c, k, OFFSETS.len());
-                let apart = largest_difference(&trace, wanted.iter().map(|e| e[c])) / scale;
+                let apart = largest_difference(&trace, expected.iter().map(|e| e[c])) / scale;
                 *worst = largest([*worst, apart]);
                 line += &format!(" {:.3} %", 100.0 * apart);
             }

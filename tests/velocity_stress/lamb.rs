@@ -44,11 +44,11 @@ fn exact(vp: f64, (dt, nt): (f64, usize), receivers: &[[f64; 3]]) -> Vec<[Vec<f6
 fn the_sum_over_wavenumbers_is_pekeris_closed_form() {
     let (w, dt, nt) = (wavelet(), 1.0, 150);
     for r in [15.0, 60.0] {
-        let found = &exact(3f64.sqrt() * B, (dt, nt), &[[0.0, 0.6 * r, 0.8 * r]])[0][0];
+        let summed = &exact(3f64.sqrt() * B, (dt, nt), &[[0.0, 0.6 * r, 0.8 * r]])[0][0];
         let closed: Vec<f64> = (0..nt)
             .map(|it| pekeris::exact(&w, r, (it as f64 + 0.5) * dt))
             .collect();
-        let apart = relative_difference(found, &closed);
+        let apart = relative_difference(summed, &closed);
         println!("{r}: {apart:.1e}");
         assert!(apart < 2e-3, "{r}: {apart}");
     }
@@ -98,7 +98,7 @@ fn misfits(poisson: f64) -> [f64; 2] {
 #[test]
 fn vertical_and_radial_motion_are_lambs_for_stiff_and_soft_rock() {
     for poisson in [0.1, 0.4] {
-        let found = misfits(poisson);
-        assert!(found.iter().all(|&f| f < 0.02), "{poisson}: {found:?}");
+        let errors = misfits(poisson);
+        assert!(errors.iter().all(|&f| f < 0.02), "{poisson}: {errors:?}");
     }
 }

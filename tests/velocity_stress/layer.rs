@@ -105,8 +105,9 @@ fn misfit(dz: f32, class: Symmetry) -> f64 {
             let trace = tape.trace(component, k, 2);
             // Velocities are half a step before and after the rows.
             let at = |row: usize| 0.5 * (trace[7 * row - 1] + trace[7 * row]);
-            let found = (1..rows.len()).map(|row| sign * at(row));
-            let apart = largest_difference(found, rows[1..].iter().map(|row| row[3 * k + column])) / scale;
+            let velocities = (1..rows.len()).map(|row| sign * at(row));
+            let apart =
+                largest_difference(velocities, rows[1..].iter().map(|row| row[3 * k + column])) / scale;
             println!(
                 "dz {dz:.1} receiver {k} component {component}: {:.2} %",
                 100.0 * apart
@@ -159,12 +160,12 @@ fn summed(
 #[test]
 fn the_sum_over_wavenumbers_is_the_independent_codes() {
     let rows = rows();
-    let found = summed([[f64::INFINITY; 2]; 2], &RECEIVERS, (0.0, 0.05, rows.len()));
-    for (k, found) in found.iter().enumerate() {
+    let traces = summed([[f64::INFINITY; 2]; 2], &RECEIVERS, (0.0, 0.05, rows.len()));
+    for (k, traces) in traces.iter().enumerate() {
         let scale = magnitude(rows.iter().flat_map(|row| row[3 * k..3 * k + 3].to_vec()));
         for (component, (column, sign)) in [(2, -1.0), (0, 1.0), (1, 1.0)].into_iter().enumerate() {
-            let found = found[component].iter().map(|u| sign * u);
-            let apart = largest_difference(found, rows.iter().map(|row| row[3 * k + column])) / scale;
+            let trace = traces[component].iter().map(|u| sign * u);
+            let apart = largest_difference(trace, rows.iter().map(|row| row[3 * k + column])) / scale;
             println!("receiver {k} component {component}: {apart:.1e}");
             assert!(apart < 0.017, "{k} {component}: {apart}");
         }

@@ -92,7 +92,7 @@ fn among(
         let slabs = layouts[first..first + parts[ranks.rank()].len()].to_vec();
         let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
         let (raw, cpu) = (part(&whole, &own), Cpu::new(1).unwrap());
-        let told = bytes(&padded, shot, &slabs, Symmetry::Isotropic);
+        let predicted = bytes(&padded, shot, &slabs, Symmetry::Isotropic);
         let mut simulation =
             Simulation::new(shot, raw, Symmetry::Isotropic, cpu, slabs).expect("a valid shot");
         let mut tape = Tape::default();
@@ -102,7 +102,7 @@ fn among(
             Err(_) => Vec::new(),
         };
         // Messages exist after the run.
-        (tape, peaks, result, [simulation.bytes(), told])
+        (tape, peaks, result, [simulation.bytes(), predicted])
     })
 }
 
@@ -114,12 +114,12 @@ fn same_bits(shot: &Shot, ndim: usize, (parts, options): (Parts, ParallelOptions
         "{ndim}-D order {} {:?}, ranks {parts:?}",
         shot.order, shot.quantity
     );
-    for (_, _, result, [taken, told]) in &all {
+    for (_, _, result, [taken, predicted]) in &all {
         assert!(result.is_ok(), "{what}: {result:?}");
         // An empty array takes a byte; while the medium is prepared, more memory may be taken than at the end.
         assert!(
-            taken <= &(told + 64) && *told < 2 * taken,
-            "{what}: {taken} bytes are taken, {told} were predicted"
+            taken <= &(predicted + 64) && *predicted < 2 * taken,
+            "{what}: {taken} bytes are taken, {predicted} were predicted"
         );
     }
     assert!(all[0].0 == whole, "{what}");
@@ -196,7 +196,7 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     let (whole, _) = alone(&s, 2);
     assert!(magnitude(whole.snapshots.iter().flat_map(|(_, all)| all)) > 0.0);
     let all = among(&s, &grid(2), layers, (PLANE[2], ParallelOptions::default()));
-    for (k, (step, wanted)) in whole.snapshots.iter().enumerate() {
+    for (k, (step, snapshot)) in whole.snapshots.iter().enumerate() {
         let mut joined = Vec::new();
         for component in 0..2 {
             for (tape, ..) in &all {
@@ -208,16 +208,16 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
                 joined.extend_from_slice(&piece[component * share..][..share]);
             }
         }
-        assert!(&joined == wanted, "step {step}");
+        assert!(&joined == snapshot, "step {step}");
     }
 }
 
 #[test]
-fn a_fault_ends_all_ranks_and_one_tells_it() {
+fn a_fault_ends_all_ranks_and_one_reports_it() {
     let mut s = settings(2).swap_remove(0);
     (s.dt, s.jcheck) = (2.0, 5);
     let all = among(&s, &grid(2), layers, (PLANE[3], ParallelOptions::default()));
-    let told = all
+    let reporting = all
         .iter()
         .filter(|r| matches!(r.2, Err(Error::NotFinite { .. })))
         .count();
@@ -225,13 +225,13 @@ fn a_fault_ends_all_ranks_and_one_tells_it() {
         .iter()
         .filter(|r| matches!(r.2, Err(Error::Elsewhere)))
         .count();
-    assert_eq!((told, elsewhere), (1, all.len() - 1));
+    assert_eq!((reporting, elsewhere), (1, all.len() - 1));
     assert!(!all[0].0.steps.is_empty() && all[0].0.steps.len() % 5 == 0);
 }
 
 /// A layer in which waves would grow is found by the rank whose part has the cell, and only there.
 #[test]
-fn cells_that_make_layers_grow_are_found_in_parts() {
+fn cells_that_make_layers_grow_are_detected_in_parts() {
     let grid = grid(2);
     // The third medium of Becache et al. (2003) is in the lower right of the model.
     let cell = |at: [f64; 3]| {
@@ -245,14 +245,14 @@ fn cells_that_make_layers_grow_are_found_in_parts() {
     let s = shot(0.1, 1, faces(2, layer(5.0, 0.5)));
     let padded = s.frame.around(&grid);
     let whole = medium::<f32>(&padded, cell);
-    let wanted = s.frame.first_growing(&whole).expect("it grows");
-    let found: Vec<_> = SLABS
+    let expected = s.frame.first_growing(&whole).expect("it grows");
+    let of_slabs: Vec<_> = SLABS
         .partition(padded.planes(), 7)
         .expect("seven slabs fit")
         .iter()
         .map(|slab| s.frame.first_growing(&part(&whole, &slab.own)))
         .collect();
-    assert!(found[..3].iter().all(Option::is_none) && found[6].is_some());
-    let least = found.into_iter().flatten().min_by_key(Frame::order);
-    assert_eq!(least, Some(wanted));
+    assert!(of_slabs[..3].iter().all(Option::is_none) && of_slabs[6].is_some());
+    let least = of_slabs.into_iter().flatten().min_by_key(Frame::order);
+    assert_eq!(least, Some(expected));
 }

@@ -161,9 +161,9 @@ fn same_bits(ndim: usize, seed: u64, cases: impl Iterator<Item = usize>) {
                 ..States::default()
             };
             let (tape, peaks) = go(&s, ndim, (&parts, 1 + round), from).expect("the shot continues");
-            let wanted = from_step(&whole.0, *step);
+            let expected = from_step(&whole.0, *step);
             assert!(
-                tape == wanted && peaks == whole.1,
+                tape == expected && peaks == whole.1,
                 "{what} after {step} on {parts:?}"
             );
         }

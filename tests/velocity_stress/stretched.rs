@@ -86,7 +86,7 @@ fn exact(layer: &Layer, at: [f64; 3], w: &Ricker, (dt, nt): (f64, usize)) -> [Ve
 fn misfit(kappa_max: f64, order: usize) -> f64 {
     // Twelve cells per shortest wavelength of S, because kappa makes waves shorter.
     let w = Ricker::starting_at_zero(B / 12.0 / 2.5);
-    let made_of = Layer {
+    let layer = Layer {
         reflection: 1e-5,
         kappa_max,
         frequency: w.f,
@@ -95,7 +95,7 @@ fn misfit(kappa_max: f64, order: usize) -> f64 {
     // The memory variables of a layer are of first order in time.
     let dt = 0.05;
     let nt = ((40.0 / B + 2.0 * w.t0) / dt) as usize;
-    let mut s = shot(dt, nt, frame(THICK, Absorber::Cpml(made_of)));
+    let mut s = shot(dt, nt, frame(THICK, Absorber::Cpml(layer)));
     s.order = order;
     let grid = Grid::new_3d(N, [0.0; 3], [1.0; 3]);
     // There are receivers beyond each face, an edge and a corner.
@@ -117,7 +117,7 @@ fn misfit(kappa_max: f64, order: usize) -> f64 {
     let tape = run::<f32>(&s, &grid, |_| isotropic(A, B, RHO));
     let mut worst = 0.0f64;
     for (k, &at) in places.iter().enumerate() {
-        let exact = exact(&made_of, at, &w, (dt, nt));
+        let exact = exact(&layer, at, &w, (dt, nt));
         let scale = magnitude(exact.iter().flatten().copied());
         let apart = [0, 1, 2].map(|c| {
             let trace = tape.trace(c, k, places.len());

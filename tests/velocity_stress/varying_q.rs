@@ -73,9 +73,9 @@ fn misfits(mechanisms: Mechanisms, q: [[f64; 2]; 2]) -> [f64; 2] {
         largest((0..places.len()).map(|k| {
             let scale = magnitude(lossy[k].iter().flatten().copied());
             let misfit = |c: usize| largest_difference(tape.trace(c, k, 4), &of[k][c]);
-            let found = largest([misfit(0), misfit(1)]) / scale;
-            println!("{mechanisms:?} {:?}: {:.2} %", places[k], 100.0 * found);
-            found
+            let largest_misfit = largest([misfit(0), misfit(1)]) / scale;
+            println!("{mechanisms:?} {:?}: {:.2} %", places[k], 100.0 * largest_misfit);
+            largest_misfit
         }))
     };
     [apart(&lossy), apart(&lossless)]

@@ -2,7 +2,7 @@
 //! several ranks.
 
 use crate::case::Words;
-use crate::watched::{Watched, tell};
+use crate::watched::{Watched, print_times};
 use kernels::Error;
 use kernels::boundary::cpml::Layer;
 use kernels::communicator::Communicator;
@@ -12,7 +12,7 @@ use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{
-    Born, CheckpointSchedule, Kind, Parameters, RankPlanes, Wanted,
+    Born, CheckpointSchedule, ImageRequest, Kind, Parameters, RankPlanes,
 };
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, GHOST, Quantity, Shot};
 use kernels::parallel::options::Transport;
@@ -173,13 +173,13 @@ impl Place<'_> {
 
 /// Measures images from noise on devices.
 fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>) -> Result<(), Error> {
-    let wanted = Wanted {
+    let request = ImageRequest {
         kinds: vec![kind],
         lags: vec![[0; 3]],
     };
-    let room = born.room_of_images(&wanted, 1)?.unwrap_or(0);
+    let room = born.room_of_images(&request, 1)?.unwrap_or(0);
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
-    let (sizes, nt) = (born.sizes_of_images(&wanted), words.number("steps", STEPS));
+    let (sizes, nt) = (born.sizes_of_images(&request), words.number("steps", STEPS));
     let schedule = CheckpointSchedule::choose(nt, sizes, memory)?;
     if place.prints() {
         describe(&schedule, nt, schedule.bytes(sizes));
@@ -187,7 +187,7 @@ fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>
     let data = [noise(born.records() * born.values())];
     for _ in 0..words.number("repeat", 2) {
         let begun = place.begin()?;
-        let pictures = born.images_among(place.ranks, &data, (&schedule, &wanted))?;
+        let pictures = born.images_among(place.ranks, &data, (&schedule, &request))?;
         let seconds = place.seconds()?;
         if !place.prints() {
             continue;
@@ -199,7 +199,7 @@ fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>
             seconds * 1e3 / nt as f64,
             begun.elapsed().as_secs_f64() - seconds
         );
-        tell(&place.devices, image.len() as f64);
+        print_times(&place.devices, image.len() as f64);
     }
     Ok(())
 }
@@ -243,7 +243,7 @@ pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
     let cells = shot.frame.around(&grid).cells() as f64;
     let born = operator(words, (&grid, &shot), place)?;
     if place.prints() {
-        tell(devices, cells);
+        print_times(devices, cells);
     }
     let step = |seconds: f64| seconds * 1e3 / shot.nt as f64;
     for _ in 0..words.number("repeat", 2) {
@@ -252,7 +252,7 @@ pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
         let seconds = place.seconds()?;
         if place.prints() {
             println!("forward: {:.3} ms a step", step(seconds));
-            tell(devices, cells);
+            print_times(devices, cells);
         }
     }
     let kind = match words.text("image", "none").as_str() {
@@ -284,9 +284,9 @@ pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
     for _ in 0..words.number("repeat", 2) {
         let begun = place.begin()?;
         let mut ahead = 0.0;
-        let mut residuals = |made: Vec<Vec<f32>>| {
+        let mut residuals = |records: Vec<Vec<f32>>| {
             ahead = devices[0].seconds();
-            Ok(made.iter().map(|made| noise(made.len())).collect())
+            Ok(records.iter().map(|records| noise(records.len())).collect())
         };
         let derivatives = born.gradients_among(*ranks, &mut residuals, &schedule)?;
         let seconds = place.seconds()?;
@@ -301,7 +301,7 @@ pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
             step(ahead),
             begun.elapsed().as_secs_f64() - seconds
         );
-        tell(devices, cells);
+        print_times(devices, cells);
     }
     if let Some(drift) = born.drift() {
         println!("waves that ran backwards came to rest within {drift:.1e}");

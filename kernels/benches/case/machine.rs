@@ -35,8 +35,8 @@ pub fn describe(cpu: &Cpu) {
     let all = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let word = |keys: &[&str]| {
         let values = all.lines().filter_map(|line| line.split_once(':'));
-        let mut found = values.filter(|(key, _)| keys.contains(&key.trim()));
-        found.next().map_or("", |(_, value)| value.trim()).to_string()
+        let mut lines = values.filter(|(key, _)| keys.contains(&key.trim()));
+        lines.next().map_or("", |(_, value)| value.trim()).to_string()
     };
     let held = word(&["flags", "Features"]);
     let flags: Vec<&str> = held.split(' ').filter(|flag| FLAGS.contains(flag)).collect();
@@ -82,7 +82,7 @@ pub fn triad(threads: usize) -> [f64; 2] {
 /// Prints and returns the median bandwidth of [`triad`] on `threads` threads; `one` is that of one thread, if it was
 /// measured. Warns if the passes differ, or if several threads are hardly faster than one, because other processes
 /// then use the memory or the cores.
-pub fn tell_triad(threads: usize, one: Option<f64>) -> f64 {
+pub fn print_triad(threads: usize, one: Option<f64>) -> f64 {
     let [median, best] = triad(threads);
     let plural = if threads == 1 { "" } else { "s" };
     println!("triad on {threads} thread{plural}: {median:.1} GB/s (best {best:.1})");

@@ -203,7 +203,7 @@ impl Watched {
     }
 
     /// Prints the times by kernel, and resets them.
-    fn tell(&self, cells: f64) {
+    fn print_times(&self, cells: f64) {
         let taken = std::mem::take(&mut *self.taken.lock().expect("nobody panics with it"));
         let mut all: Vec<_> = taken.into_iter().collect();
         all.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
@@ -220,11 +220,11 @@ impl Watched {
 }
 
 /// Prints the times by kernel of each device, and resets them.
-pub fn tell(devices: &[Arc<Watched>], cells: f64) {
+pub fn print_times(devices: &[Arc<Watched>], cells: f64) {
     for (number, device) in devices.iter().enumerate() {
         if devices.len() > 1 && device.apart {
             println!("GPU {number}:");
         }
-        device.tell(cells / devices.len() as f64);
+        device.print_times(cells / devices.len() as f64);
     }
 }

@@ -21,16 +21,16 @@ use watched::Watched;
 
 fn run(world: &World, words: &Words) -> Result<(), Error> {
     let (rank, gpus) = (world.rank(), words.number("gpus", 1));
-    let found = probe().map_err(Error::from)?;
+    let properties = probe().map_err(Error::from)?;
     let open = |k: usize| -> Result<Arc<Watched>, Error> {
-        let device = Cuda::open(found[k % found.len()].number)?;
+        let device = Cuda::open(properties[k % properties.len()].number)?;
         Ok(Arc::new(Watched::new(device, words.text("apart", "n") == "y")))
     };
     let devices = (rank * gpus..(rank + 1) * gpus)
         .map(open)
         .collect::<Result<_, _>>()?;
     if rank == 0 {
-        println!("{} ranks x {gpus} {}", world.size(), found[0].name);
+        println!("{} ranks x {gpus} {}", world.size(), properties[0].name);
     }
     let ranks = world;
     measure(words, &Place { ranks, devices })

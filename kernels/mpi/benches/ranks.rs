@@ -28,9 +28,9 @@ const MANNERS: [Overlap; 4] = [
 
 fn measure(world: &World, words: &Words) -> Result<(), Error> {
     let (rank, size, gpus) = (world.rank(), world.size(), words.number("gpus", 1));
-    let found = probe().map_err(Error::from)?;
+    let properties = probe().map_err(Error::from)?;
     let devices = (rank * gpus..(rank + 1) * gpus)
-        .map(|k| Cuda::open(found[k % found.len()].number).map(Arc::new))
+        .map(|k| Cuda::open(properties[k % properties.len()].number).map(Arc::new))
         .collect::<Result<Vec<_>, _>>()?;
     let case = words.case(words.number("n", 512), gpus * size, None);
     let padded = case.padded();

@@ -125,7 +125,7 @@ impl Communicator for World {
         // SAFETY: where the library has this function, it takes nothing and returns 1 or 0 (MPI's extension of that name).
         unsafe {
             here.get::<unsafe extern "C" fn() -> c_int>(b"MPIX_Query_cuda_support")
-                .is_ok_and(|asked| asked() == 1)
+                .is_ok_and(|query| query() == 1)
         }
     }
 

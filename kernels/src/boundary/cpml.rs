@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn media_of_becache_and_others_are_told_apart() {
+    fn media_of_becache_and_others_are_distinguished() {
         // c11, c22, c33 (shear) and c12 of two of their orthotropic examples; the layer is unstable in the second.
         assert!(holds(4.0, 20.0, 2.0, 3.8));
         assert!(!holds(4.0, 20.0, 2.0, 7.5));
@@ -144,10 +144,10 @@ mod tests {
         for other in [2.0f64, 3.0, 4.0] {
             for shear in [0.3, 0.6, 0.9, 0.97, 0.99] {
                 let coupling = (other * (1.0 - shear)).sqrt();
-                for (factor, wanted) in [(0.98, true), (1.02, false)] {
+                for (factor, stable) in [(0.98, true), (1.02, false)] {
                     let off = factor * coupling - shear;
-                    assert_eq!(holds(other, 1.0, shear, off), wanted, "{other} {shear} {factor}");
-                    assert_eq!(holds(1.0, other, shear, off), wanted, "{other} {shear} {factor}");
+                    assert_eq!(holds(other, 1.0, shear, off), stable, "{other} {shear} {factor}");
+                    assert_eq!(holds(1.0, other, shear, off), stable, "{other} {shear} {factor}");
                 }
             }
         }

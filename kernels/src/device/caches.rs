@@ -34,15 +34,15 @@ impl Caches {
     /// The caches of this machine. `wide` indicates whether its registers have 512 bits, which matters only where the
     /// operating system does not report the caches.
     pub fn of_this_machine(wide: bool) -> Self {
-        static TOLD: OnceLock<Option<Caches>> = OnceLock::new();
-        let told = TOLD.get_or_init(|| {
+        static CACHES: OnceLock<Option<Caches>> = OnceLock::new();
+        let caches = CACHES.get_or_init(|| {
             let status = std::fs::read_to_string("/proc/self/status").ok()?;
             let allowed = status
                 .lines()
                 .find_map(|l| l.strip_prefix("Cpus_allowed_list:"))?;
             Self::read(Path::new("/sys/devices/system/cpu"), &numbers(allowed)?)
         });
-        told.clone().unwrap_or_else(|| Self::assumed(wide))
+        caches.clone().unwrap_or_else(|| Self::assumed(wide))
     }
 
     /// Caches with 32 KiB in the first level and `second` bytes in the second, both private to each processor; for

@@ -126,9 +126,9 @@ impl Cpu {
     pub fn least(&self, count: usize, find: impl Fn(usize) -> Option<usize> + Sync) -> Option<usize> {
         let least = Mutex::new(None::<usize>);
         self.for_each(count, |_, i| {
-            if let Some(found) = find(i) {
+            if let Some(number) = find(i) {
                 let mut least = least.lock().expect("no job panics while it holds this");
-                *least = Some(least.map_or(found, |l| l.min(found)));
+                *least = Some(least.map_or(number, |l| l.min(number)));
             }
         });
         least.into_inner().expect("no job panics while it holds this")

@@ -125,7 +125,7 @@ struct Piece<A: Accelerator> {
 pub struct Pieces<A: Accelerator> {
     pieces: Vec<Piece<A>>,
     /// Slots and sizes in bytes of the pieces in flight, the oldest first.
-    asked: VecDeque<(usize, usize)>,
+    in_flight: VecDeque<(usize, usize)>,
     turn: usize,
     planes: usize,
 }
@@ -144,7 +144,7 @@ impl<A: Accelerator> Pieces<A> {
         let count = if plane_bytes == 0 { 0 } else { 2 };
         Ok(Self {
             pieces: (0..count).map(piece).collect::<Result<_, _>>()?,
-            asked: VecDeque::new(),
+            in_flight: VecDeque::new(),
             turn: 0,
             planes,
         })
@@ -163,7 +163,7 @@ impl<A: Accelerator> Pieces<A> {
     /// Discards the pieces that were not taken.
     pub fn rewind(&mut self) {
         self.turn = 0;
-        self.asked.clear();
+        self.in_flight.clear();
     }
 
     /// Address to which the next piece must be written.
@@ -180,14 +180,14 @@ impl<A: Accelerator> Pieces<A> {
         // SAFETY: the previous piece in this slot has been taken, so nothing else uses its memory.
         unsafe { a.download(Stream::Out, piece.device.address(), &mut piece.host, 0, bytes)? };
         a.record(Stream::Out, &piece.done)?;
-        self.asked.push_back((slot, bytes));
+        self.in_flight.push_back((slot, bytes));
         self.turn = (slot + 1) % self.pieces.len();
         Ok(())
     }
 
     /// Returns the oldest piece that was sent and not yet taken, after waiting for its copy.
     pub fn take(&mut self, a: &A) -> Result<&[u8], Error> {
-        let (slot, bytes) = self.asked.pop_front().expect("a piece was asked for");
+        let (slot, bytes) = self.in_flight.pop_front().expect("a piece was asked for");
         let piece = &self.pieces[slot];
         a.synchronize(&piece.done)?;
         Ok(&piece.host.bytes()[..bytes])
@@ -196,7 +196,7 @@ impl<A: Accelerator> Pieces<A> {
 
 /// A search for the smallest index, which a kernel writes as eight bytes.
 pub struct Search<A: Accelerator> {
-    found: A::Memory,
+    index: A::Memory,
     host: A::Pinned,
     event: A::Event,
 }
@@ -205,7 +205,7 @@ impl<A: Accelerator> Search<A> {
     /// Memory for a search.
     pub fn new(a: &A) -> Result<Self, Error> {
         Ok(Self {
-            found: a.allocate(size_of::<u64>())?,
+            index: a.allocate(size_of::<u64>())?,
             host: a.pin(size_of::<u64>())?,
             event: a.event()?,
         })
@@ -213,7 +213,7 @@ impl<A: Accelerator> Search<A> {
 
     /// Address to which the kernel writes its result.
     pub fn address(&self) -> u64 {
-        self.found.address()
+        self.index.address()
     }
 
     /// Runs the search with the kernel that `launch` enqueues in the main stream.
@@ -221,9 +221,9 @@ impl<A: Accelerator> Search<A> {
         self.host.bytes_mut()[..8].copy_from_slice(&u64::MAX.to_ne_bytes());
         // SAFETY: one number is copied each way, and the host waits for the copies before the next use.
         unsafe {
-            a.upload(Stream::Main, &self.host, 0, self.found.address(), 8)?;
+            a.upload(Stream::Main, &self.host, 0, self.index.address(), 8)?;
             launch()?;
-            a.download(Stream::Main, self.found.address(), &mut self.host, 0, 8)?;
+            a.download(Stream::Main, self.index.address(), &mut self.host, 0, 8)?;
         }
         a.record(Stream::Main, &self.event)
     }
@@ -232,7 +232,7 @@ impl<A: Accelerator> Search<A> {
     pub fn answer(&self, a: &A) -> Result<Option<usize>, Error> {
         a.synchronize(&self.event)?;
         let bytes: [u8; 8] = self.host.bytes()[..8].try_into().expect("eight bytes");
-        let found = u64::from_ne_bytes(bytes);
-        Ok((found != u64::MAX).then_some(found as usize))
+        let index = u64::from_ne_bytes(bytes);
+        Ok((index != u64::MAX).then_some(index as usize))
     }
 }

@@ -24,12 +24,12 @@ impl<A: Accelerator> Default for Staging<A> {
 impl<A: Accelerator> Staging<A> {
     /// Makes both buffers ready for a transfer of `bytes` bytes, and returns the size of one of them.
     fn ready(&mut self, a: &A, bytes: usize) -> Result<usize, Error> {
-        let wanted = bytes.next_power_of_two().clamp(LEAST, HALF);
-        if self.half() < wanted {
+        let half = bytes.next_power_of_two().clamp(LEAST, HALF);
+        if self.half() < half {
             self.halves.clear();
         }
         while self.halves.len() < 2 {
-            self.halves.push((a.pin(wanted)?, a.event()?));
+            self.halves.push((a.pin(half)?, a.event()?));
         }
         Ok(self.half())
     }

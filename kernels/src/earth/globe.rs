@@ -168,7 +168,7 @@ mod tests {
                 .sum()
         };
         let south = frame.north.map(|c| -c);
-        let found = [
+        let products = [
             along(frame.up, frame.up),
             along(south, south),
             along(frame.east, frame.east),
@@ -176,7 +176,7 @@ mod tests {
             along(frame.up, frame.east),
             along(south, frame.east),
         ];
-        found
+        products
             .iter()
             .zip(m)
             .for_each(|(a, b)| assert!((a - b).abs() < 1e-14));

@@ -195,8 +195,8 @@ impl Radial {
     pub fn seen_from(&self, inside: f64, radius: f64) -> Matter {
         // Points between the nodes of a curved element deviate from the sphere by some metres.
         let towards = radius + NUDGE * (inside - radius);
-        let found = self.layers.partition_point(|layer| layer.top <= towards);
-        let layer = &self.layers[found.min(self.layers.len() - 1)];
+        let number = self.layers.partition_point(|layer| layer.top <= towards);
+        let layer = &self.layers[number.min(self.layers.len() - 1)];
         layer.profile.at(radius.clamp(layer.bottom, layer.top))
     }
 
@@ -295,11 +295,11 @@ mod tests {
             (150.0, 2000.0, 600.0),
             (200.0, 1000.0, f64::INFINITY),
         ] {
-            let found = model.seen_from(50.0, radius);
+            let rock = model.seen_from(50.0, radius);
             // The inverses are rounded once or twice.
             let apart = |a: f64, b: f64| (a.recip() - b.recip()).abs();
-            assert!(apart(found.q_kappa, kappa) < 1e-17, "{radius}: {}", found.q_kappa);
-            assert!(apart(found.q_mu, mu) < 1e-17, "{radius}: {}", found.q_mu);
+            assert!(apart(rock.q_kappa, kappa) < 1e-17, "{radius}: {}", rock.q_kappa);
+            assert!(apart(rock.q_mu, mu) < 1e-17, "{radius}: {}", rock.q_mu);
         }
     }
 

@@ -49,11 +49,11 @@ pub enum Absent {
     NoDevice,
     /// All devices are too old for the kernels.
     #[error(
-        "no GPU here is new enough: {found}; the kernels need compute capability {}.{} (Ampere) or newer; use another GPU", oldest / 10, oldest % 10
+        "no GPU here is new enough: {devices}; the kernels need compute capability {}.{} (Ampere) or newer; use another GPU", oldest / 10, oldest % 10
     )]
     OldDevice {
         /// Names and compute capabilities of the devices.
-        found: String,
+        devices: String,
         /// The lowest compute capability that is supported, times ten.
         oldest: u32,
     },

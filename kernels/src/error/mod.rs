@@ -59,7 +59,7 @@ pub enum Error {
         /// Name of the device.
         device: String,
         /// Bytes that were requested.
-        wanted: usize,
+        needed: usize,
         /// Bytes that are free.
         free: usize,
     },
@@ -139,9 +139,9 @@ impl Error {
                 Hint::RunAnyway,
             ],
             Self::NoDevice(absent) => message![format!("{absent}, or "), Hint::Processors],
-            Self::DeviceMemory { device, wanted, free } => message![
+            Self::DeviceMemory { device, needed, free } => message![
                 format!(
-                    "{device} has not enough memory for this run: {wanted} bytes more are needed, {free} are free; use a smaller grid, "
+                    "{device} has not enough memory for this run: {needed} bytes more are needed, {free} are free; use a smaller grid, "
                 ),
                 Hint::NarrowerFrame,
                 " or ",

@@ -11,21 +11,21 @@ pub enum StateError {
     NotAState,
     /// The state has an unknown format version.
     #[error(
-        "the state has format version {found}, but this program reads version 1: resume it with the program that wrote it"
+        "the state has format version {version}, but this program reads version 1: resume it with the program that wrote it"
     )]
     Version {
         /// Format version of the file.
-        found: String,
+        version: String,
     },
     /// The file is truncated.
     #[error(
-        "the state ends after {bytes} of {wanted} bytes: it was not completely written, or truncated later; use the previous one"
+        "the state ends after {bytes} of {expected} bytes: it was not completely written, or truncated later; use the previous one"
     )]
     Short {
         /// Bytes of the file.
         bytes: u64,
         /// Bytes that it should have.
-        wanted: u64,
+        expected: u64,
     },
     /// A checksum does not match.
     #[error("the state is damaged: {part} is not what was written; use the previous one")]
@@ -35,35 +35,35 @@ pub enum StateError {
     },
     /// The numbers or names of the arrays differ from those of the run.
     #[error(
-        "the state holds {found} where this run has {wanted}: it belongs to a run with another method, frame or set of records"
+        "the state holds {saved} where this run has {expected}: it belongs to a run with another method, frame or set of records"
     )]
     Arrays {
         /// Arrays of the state.
-        found: String,
+        saved: String,
         /// Arrays of the run.
-        wanted: String,
+        expected: String,
     },
     /// The size of an array differs from that of the run.
     #[error(
-        "the state has {found} of {name}, but this run has {wanted}: it belongs to a run with another grid or frame"
+        "the state has {saved} of {name}, but this run has {expected}: it belongs to a run with another grid or frame"
     )]
     Size {
         /// Name of the array.
         name: String,
         /// Blocks and bytes in the state.
-        found: String,
+        saved: String,
         /// Blocks and bytes in the run.
-        wanted: String,
+        expected: String,
     },
     /// The type of the numbers differs from that of the run.
     #[error(
-        "the state has numbers of {found} bytes, but this run has numbers of {wanted}: it belongs to a run in another precision"
+        "the state has numbers of {saved} bytes, but this run has numbers of {expected}: it belongs to a run in another precision"
     )]
     Number {
         /// Bytes of a number in the state.
-        found: usize,
+        saved: usize,
         /// Bytes of a number in the run.
-        wanted: usize,
+        expected: usize,
     },
     /// The state was saved at the end of the run or later.
     #[error(

@@ -39,9 +39,9 @@ pub fn minimax(order: usize, points: f64) -> Option<Family> {
         return None;
     }
     let points = points.min(LONGEST);
-    let found = exchanged(taylor.len(), 2.0 * PI / points);
+    let optimum = exchanged(taylor.len(), 2.0 * PI / points);
     let mut best = StaggeredWeights::new(&taylor);
-    if let Some(weights) = found.filter(|weights| weights.iter().all(|c| c.is_finite())) {
+    if let Some(weights) = optimum.filter(|weights| weights.iter().all(|c| c.is_finite())) {
         let better = StaggeredWeights::new(&weights);
         if largest_error(&better, points) < largest_error(&best, points) {
             best = better;
@@ -144,8 +144,8 @@ mod tests {
     /// independently by linear programming.
     #[test]
     fn points_are_those_of_a_linear_programme() {
-        for (order, wanted) in [(4, [3.2, 5.6, 9.8, 17.4]), (8, [2.2, 2.8, 3.65, 4.8])] {
-            for (error, points) in [1e-2, 1e-3, 1e-4, 1e-5].into_iter().zip(wanted) {
+        for (order, published) in [(4, [3.2, 5.6, 9.8, 17.4]), (8, [2.2, 2.8, 3.65, 4.8])] {
+            for (error, points) in [1e-2, 1e-3, 1e-4, 1e-5].into_iter().zip(published) {
                 let ratio = |points: f64| largest_error(&of(order, points), points) / error;
                 println!("order {order}, {points}: {}", ratio(points));
                 // The table is rounded to a few hundredths.

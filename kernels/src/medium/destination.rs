@@ -7,9 +7,9 @@ use crate::grid::Padded;
 
 /// A destination to which a checked model is written block by block. No block has more lines than the first.
 pub trait Destination {
-    /// Number of lines that a block should have if the reader proposes `wanted`.
-    fn lines(&self, wanted: usize) -> usize {
-        wanted
+    /// Number of lines that a block should have if the reader proposes `lines`.
+    fn lines(&self, lines: usize) -> usize {
+        lines
     }
 
     /// The coefficients that the destination needs.

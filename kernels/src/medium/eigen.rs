@@ -77,8 +77,8 @@ mod tests {
             1e-15,
         );
         assert_eq!(pair(1.0, 1.0, 2.0), [3.0, -1.0]);
-        let mut found = symmetric([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]]);
-        found.sort_by(|a, b| b.total_cmp(a));
-        close(found, [3.414213562373095, 2.0, 0.585786437626905], 1e-14);
+        let mut eigenvalues = symmetric([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]]);
+        eigenvalues.sort_by(|a, b| b.total_cmp(a));
+        close(eigenvalues, [3.414213562373095, 2.0, 0.585786437626905], 1e-14);
     }
 }

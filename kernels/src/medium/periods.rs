@@ -158,10 +158,10 @@ mod tests {
     fn times_and_factors_are_those_of_specfem3d() {
         for ([shortest, longest], reference, quality, strain, factor) in ROWS {
             let band = [1.0 / longest, 1.0 / shortest];
-            let found = times(quality, band);
-            let off = largest((0..3).map(|k| found[1][k] / strain[k] - 1.0));
-            assert!(off < 1e-6, "{quality}: {:?}", found[1]);
-            let own = unrelaxed(quality, found, band, reference);
+            let mechanisms = times(quality, band);
+            let off = largest((0..3).map(|k| mechanisms[1][k] / strain[k] - 1.0));
+            assert!(off < 1e-6, "{quality}: {:?}", mechanisms[1]);
+            let own = unrelaxed(quality, mechanisms, band, reference);
             assert!((own / factor - 1.0).abs() < 1e-7, "{quality}: {own}");
         }
     }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn axis_goes_where_the_convention_says() {
+    fn axis_goes_where_the_convention_has_it() {
         let (nu, alpha) = (30.0f64, 50.0f64);
         let r = rotation(nu, alpha);
         let (sn, cn) = nu.to_radians().sin_cos();

@@ -304,8 +304,8 @@ pub(super) fn first_bad(ndim: usize, c: &[f64]) -> Option<Fault> {
         (i, j) if i == j => v < 0.0,
         _ => false,
     };
-    let found: Option<(usize, f64)> = each().find(|&(k, v)| wrong(k, v));
-    found.map(|(k, value)| Fault::Negative {
+    let negative: Option<(usize, f64)> = each().find(|&(k, v)| wrong(k, v));
+    negative.map(|(k, value)| Fault::Negative {
         name: table.names[k],
         value,
     })

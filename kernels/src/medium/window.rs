@@ -101,15 +101,15 @@ mod tests {
             ),
         ] {
             assert!((spectrum(window, 0.0) - 1.0).abs() < 1e-6);
-            let found = [
+            let errors = [
                 farthest(window, [0.0, 0.8 * pass], 1.0),
                 farthest(window, [0.0, pass], 1.0),
                 farthest(window, [stop, 4.0], 0.0),
                 farthest(window, [1.1 * stop, 4.0], 0.0),
                 farthest(window, [2.0 * stop, 4.0], 0.0),
             ];
-            for (found, bound) in found.iter().zip(bounds) {
-                assert!(*found < bound, "{window:?}: {found} above {bound}");
+            for (error, bound) in errors.iter().zip(bounds) {
+                assert!(*error < bound, "{window:?}: {error} above {bound}");
             }
         }
     }

@@ -26,12 +26,12 @@ pub(super) fn counts<const D: usize>(parts: &Parts<D>) -> Result<(), Fault> {
             most: MOST_ELEMENTS,
         });
     }
-    let agree = |what, got, wanted, reason| match got == wanted {
+    let agree = |what, got, expected, reason| match got == expected {
         true => Ok(()),
         false => Err(Fault::Count {
             what,
             got,
-            wanted,
+            expected,
             reason,
         }),
     };
@@ -280,7 +280,7 @@ pub(super) fn sides<const D: usize>(
     pairs: &[[i32; 2]],
 ) -> Result<Vec<Side>, Fault> {
     let mut seen = HashSet::new();
-    let mut found = Vec::with_capacity(pairs.len());
+    let mut sides = Vec::with_capacity(pairs.len());
     for (entry, [element, face]) in pairs.iter().enumerate() {
         let within = |value: i32, limit: usize| usize::try_from(value).ok().filter(|v| *v < limit);
         let (Some(e), Some(f)) = (within(*element, mesh.len()), within(*face, faces::<D>())) else {
@@ -313,9 +313,9 @@ pub(super) fn sides<const D: usize>(
                 at: mesh.face_centre(side).into(),
             });
         }
-        found.push(side);
+        sides.push(side);
     }
-    Ok(found)
+    Ok(sides)
 }
 
 /// Checks that every region has a material and every material a region, and that every fluid body shares a face with

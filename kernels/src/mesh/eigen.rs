@@ -124,7 +124,7 @@ impl<const D: usize> WithSimd for Lots<'_, D> {
             let cell = Cell::<S, D>::new(simd, self.weights, self.basis, &pieces);
             // For degree 4, the usual one, loops have constant lengths if there are vector instructions.
             let known = self.basis.len() == 5 && f64::lanes::<S>() > 1;
-            let found = match (self.kind, known) {
+            let eigenvalues = match (self.kind, known) {
                 (Kind::Isotropic, true) => lanczos::<S, Isotropic, D, D, 5>(simd, cell, &pieces),
                 (Kind::Isotropic, false) => lanczos::<S, Isotropic, D, D, 0>(simd, cell, &pieces),
                 (Kind::Table, true) => lanczos::<S, Table, D, D, 5>(simd, cell, &pieces),
@@ -133,7 +133,7 @@ impl<const D: usize> WithSimd for Lots<'_, D> {
                 (Kind::Fluid, false) => lanczos::<S, Light, D, 1, 0>(simd, cell, &pieces),
             };
             own.iter()
-                .zip(found)
+                .zip(eigenvalues)
                 .for_each(|(k, value)| self.values[*k] = value);
         }
     }
@@ -195,8 +195,8 @@ fn contacts<S: Simd>(simd: S, pieces: &[&Piece]) -> Vec<(usize, [[Number<S>; 3];
     let last = pieces.len() - 1;
     let of = |lane: usize, point: usize, [i, k]: [usize; 2]| {
         let own = &pieces[lane.min(last)].contacts;
-        let found = own.binary_search_by_key(&point, |entry| entry.0);
-        found.map_or(0.0, |at| own[at].1[i][k])
+        let index = own.binary_search_by_key(&point, |entry| entry.0);
+        index.map_or(0.0, |at| own[at].1[i][k])
     };
     let matrix = |point: usize| {
         std::array::from_fn(|i| std::array::from_fn(|k| Lane::from_fn(simd, |lane| of(lane, point, [i, k]))))

@@ -59,11 +59,13 @@ pub enum Fault {
     Empty,
     #[error("elements have {0} nodes; all elements of a mesh have 4 or 9 nodes in 2-D, and 8 or 27 in 3-D")]
     NodesOfElement(usize),
-    #[error("{what} has {got} entries, but {wanted} are needed: {reason}; make the two files from one mesh")]
+    #[error(
+        "{what} has {got} entries, but {expected} are needed: {reason}; make the two files from one mesh"
+    )]
     Count {
         what: &'static str,
         got: usize,
-        wanted: usize,
+        expected: usize,
         reason: &'static str,
     },
     #[error(

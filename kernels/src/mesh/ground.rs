@@ -57,8 +57,8 @@ pub fn depths<const D: usize>(mesh: &Mesh<D>, axes: [Places; 2]) -> Vec<Option<f
         };
         for l in reach(1) {
             for k in reach(0) {
-                let wanted = [axes[0].at(k), axes[1].at(l)];
-                let Some(z) = depth(mesh.order(), &nodes, side.face, wanted) else {
+                let position = [axes[0].at(k), axes[1].at(l)];
+                let Some(z) = depth(mesh.order(), &nodes, side.face, position) else {
                     continue;
                 };
                 let known = &mut ground[l * axes[0].count + k];
@@ -113,14 +113,14 @@ fn span<const D: usize>(mesh: &Mesh<D>, side: Side, nodes: &[[f64; D]], c: usize
 
 /// The depth z of a face at a horizontal position, by Newton's method; `None` if no point of the face has that
 /// position.
-fn depth<const D: usize>(order: Order, nodes: &[[f64; D]], face: usize, wanted: [f64; 2]) -> Option<f64> {
+fn depth<const D: usize>(order: Order, nodes: &[[f64; D]], face: usize, position: [f64; 2]) -> Option<f64> {
     let face = cell::face::<D>(face);
     let mut u = [0.0; D];
     u[face.axis] = if face.high { 1.0 } else { -1.0 };
     let free: Vec<usize> = (0..D).filter(|a| *a != face.axis).collect();
     for _ in 0..30 {
         let (at, jacobian) = map(order, nodes, u);
-        let miss: Vec<f64> = (0..D - 1).map(|c| wanted[c] - at[c]).collect();
+        let miss: Vec<f64> = (0..D - 1).map(|c| position[c] - at[c]).collect();
         let tangents: Vec<[f64; D]> = free
             .iter()
             .map(|a| std::array::from_fn(|c| jacobian[c][*a]))
@@ -163,19 +163,19 @@ mod tests {
     use super::*;
     use crate::mesh::fixtures::{bend, bricks};
 
-    fn close(found: &[Option<f64>], wanted: impl Fn(usize) -> Option<f64>) {
-        for (k, z) in found.iter().enumerate() {
-            let apart = match (z, wanted(k)) {
+    fn close(depths: &[Option<f64>], expected: impl Fn(usize) -> Option<f64>) {
+        for (k, z) in depths.iter().enumerate() {
+            let apart = match (z, expected(k)) {
                 (Some(z), Some(w)) => (z - w).abs(),
                 (None, None) => 0.0,
                 _ => f64::INFINITY,
             };
-            assert!(apart < 1e-9, "{k}: {z:?} {:?}", wanted(k));
+            assert!(apart < 1e-9, "{k}: {z:?} {:?}", expected(k));
         }
     }
 
     #[test]
-    fn a_plane_hill_is_found_at_its_height() {
+    fn a_plane_hill_lies_at_its_height() {
         // The ground is a sloping plane over linear elements, and a parabola over quadratic ones.
         let slope = |x: f64, y: f64| 0.3 * x - 0.2 * y;
         let mesh = Mesh::new(bend(bricks([4, 3, 2], Order::Linear), |x| {

@@ -40,7 +40,7 @@ pub use cell::Order;
 pub use fault::{Fault, Near, Place};
 pub use neighbours::Side;
 pub use numbering::Numbering;
-pub use search::{Found, Locator};
+pub use search::{Location, Locator};
 
 use neighbours::Neighbours;
 

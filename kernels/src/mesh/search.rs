@@ -15,7 +15,7 @@ const ON_FACE: f64 = 1e-6;
 
 /// The location of a position in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found<const D: usize> {
+pub struct Location<const D: usize> {
     /// The element, the first one if several share the position.
     pub element: usize,
     /// Local coordinates, each from -1 to 1.
@@ -143,35 +143,35 @@ impl<'a, const D: usize> Locator<'a, D> {
     }
 
     /// The element that contains a position, and the local coordinates in it, if there is one.
-    pub fn find(&self, x: [f64; D]) -> Option<Found<D>> {
-        let mut best: Option<(f64, Found<D>)> = None;
+    pub fn find(&self, x: [f64; D]) -> Option<Location<D>> {
+        let mut best: Option<(f64, Location<D>)> = None;
         for element in self.candidates(x) {
             let Some((u, beyond)) = self.local(element, x) else {
                 continue;
             };
-            let found = Found {
+            let location = Location {
                 element,
                 local: u.map(|c| c.clamp(-1.0, 1.0)),
             };
             if beyond <= ON_FACE {
-                return Some(found);
+                return Some(location);
             }
             if beyond <= TOUCHES && best.as_ref().is_none_or(|(least, _)| beyond < *least) {
-                best = Some((beyond, found));
+                best = Some((beyond, location));
             }
         }
-        best.map(|(_, found)| found)
+        best.map(|(_, location)| location)
     }
 
     /// All elements that contain a position, to within single precision: several if it is on their common face, edge
     /// or corner.
-    pub fn sharing(&self, x: [f64; D]) -> Vec<Found<D>> {
-        let found = |element| {
+    pub fn sharing(&self, x: [f64; D]) -> Vec<Location<D>> {
+        let location = |element| {
             let (u, beyond) = self.local(element, x)?;
             let local = u.map(|c| c.clamp(-1.0, 1.0));
-            (beyond <= TOUCHES).then_some(Found { element, local })
+            (beyond <= TOUCHES).then_some(Location { element, local })
         };
-        self.candidates(x).filter_map(found).collect()
+        self.candidates(x).filter_map(location).collect()
     }
 
     /// Like [`Self::find`], but with an error for a position outside the mesh.
@@ -179,9 +179,9 @@ impl<'a, const D: usize> Locator<'a, D> {
     /// # Errors
     /// Returns an error if no element contains the position; the message calls it `what` and names the nearest point of
     /// the mesh.
-    pub fn locate(&self, what: &str, x: [f64; D]) -> Result<Found<D>, Fault> {
-        if let Some(found) = self.find(x) {
-            return Ok(found);
+    pub fn locate(&self, what: &str, x: [f64; D]) -> Result<Location<D>, Fault> {
+        if let Some(location) = self.find(x) {
+            return Ok(location);
         }
         let (element, nearest) = self.nearest(x);
         Err(Fault::Outside {

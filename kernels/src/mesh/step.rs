@@ -338,10 +338,10 @@ impl<'a> Whole<'a> {
         let own: Vec<u32> = (0..first.len() as u32)
             .filter(|e| first[*e as usize] == *e)
             .collect();
-        let found = self.look(&own, |_, _| {});
+        let eigenvalues_of_own = self.look(&own, |_, _| {});
         let mut values = vec![0.0; first.len()];
         own.iter()
-            .zip(found)
+            .zip(eigenvalues_of_own)
             .for_each(|(element, value)| values[*element as usize] = value);
         first.iter().map(|element| values[*element as usize]).collect()
     }
@@ -397,8 +397,8 @@ impl<'a> Whole<'a> {
         for some in open.chunks(AT_ONCE) {
             let matters = |e: &u32| above(e) > rule.lowest(top) || !is_known(e, rule.loose());
             let some: Vec<u32> = some.iter().copied().filter(matters).collect();
-            let found = self.look(&some, |element, mass| shares.apply(element, mass));
-            for (element, value) in some.iter().zip(found) {
+            let eigenvalues = self.look(&some, |element, mass| shares.apply(element, mass));
+            for (element, value) in some.iter().zip(eigenvalues) {
                 values.bounds[*element as usize] = value;
                 values.likely[*element as usize] = value;
                 top = top.max(value);

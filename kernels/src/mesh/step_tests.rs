@@ -62,7 +62,7 @@ fn equal_elements_have_equal_steps_and_large_ones_longer_ones() {
     });
     let mesh = Mesh::new(stretched).unwrap();
     let media = [Medium::isotropic(2.0, 3.0, 1.0)];
-    let found: Vec<f64> = eigenvalues(&mesh, &basis, &media)
+    let steps_of_elements: Vec<f64> = eigenvalues(&mesh, &basis, &media)
         .iter()
         .map(|v| 2.0 / v.sqrt())
         .collect();
@@ -73,10 +73,10 @@ fn equal_elements_have_equal_steps_and_large_ones_longer_ones() {
             2.0 / value.sqrt()
         })
         .collect();
-    for (a, b) in found.iter().zip(&alone) {
+    for (a, b) in steps_of_elements.iter().zip(&alone) {
         assert!((a - b).abs() < 1e-5 * b);
     }
-    assert!(found[0] < found[1] && found[1] < found[2]);
+    assert!(steps_of_elements[0] < steps_of_elements[1] && steps_of_elements[1] < steps_of_elements[2]);
     // Redistributing masses raises the bound of the step on the mesh.
     let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(least(&steps(&mesh, &basis, &media)) > least(&alone));
@@ -95,15 +95,15 @@ fn the_bound_names_the_stiff_element_and_no_neighbour_of_it() {
         ]
     });
     let mesh = Mesh::new(thin).unwrap();
-    let found = bound(&mesh, &basis, &[Medium::isotropic(2.0, 3.0, 1.0)]);
+    let bound = bound(&mesh, &basis, &[Medium::isotropic(2.0, 3.0, 1.0)]);
     let width = |element: usize| {
         let mut xs: Vec<f64> = mesh.coordinates(element).into_iter().map(|x| x[0]).collect();
         xs.sort_by(f64::total_cmp);
         xs[xs.len() - 1] - xs[0]
     };
     let least = (0..mesh.len()).map(width).fold(f64::MAX, f64::min);
-    assert!((width(found.element) - least).abs() < 1e-9, "{}", found.element);
-    assert!(found.each.iter().all(|step| *step >= found.limit));
+    assert!((width(bound.element) - least).abs() < 1e-9, "{}", bound.element);
+    assert!(bound.each.iter().all(|step| *step >= bound.limit));
 }
 
 /// The largest eigenvalue of an element by the power method, with the stiffness computed directly from the law.

@@ -79,10 +79,10 @@ fn fault<const D: usize>(order: Order, spoil: impl Fn(&mut Parts<D>)) -> (Fault,
 
 #[test]
 fn every_bad_mesh_is_a_sentence_with_its_element_and_place() {
-    let (found, text) = fault::<3>(Order::Linear, |m| m.elements[8 * 5 + 2] = 64);
+    let (error, text) = fault::<3>(Order::Linear, |m| m.elements[8 * 5 + 2] = 64);
     assert!(
         matches!(
-            found,
+            error,
             Fault::IndexOutside {
                 element: 5,
                 node: 64,
@@ -103,16 +103,16 @@ fn every_bad_mesh_is_a_sentence_with_its_element_and_place() {
         text.contains("element 0 near (x, z) = (0, 0) names node -1"),
         "{text}"
     );
-    let (found, _) = fault::<3>(Order::Linear, |m| m.elements[8 * 5 + 2] = m.elements[8 * 5]);
-    assert!(matches!(found, Fault::NodeTwice { element: 5, .. }), "{found}");
-    let (found, text) = fault::<3>(Order::Linear, |m| m.elements[8 * 4..8 * 5].rotate_left(4));
-    assert!(matches!(found, Fault::Jacobian { element: 4, .. }), "{found}");
+    let (error, _) = fault::<3>(Order::Linear, |m| m.elements[8 * 5 + 2] = m.elements[8 * 5]);
+    assert!(matches!(error, Fault::NodeTwice { element: 5, .. }), "{error}");
+    let (error, text) = fault::<3>(Order::Linear, |m| m.elements[8 * 4..8 * 5].rotate_left(4));
+    assert!(matches!(error, Fault::Jacobian { element: 4, .. }), "{error}");
     assert!(
         text.contains("inside out") && text.contains("(x, y, z) = ("),
         "{text}"
     );
-    let (found, text) = fault::<2>(Order::Linear, |m| m.nodes[5] = [3.0, 3.0]);
-    assert!(matches!(found, Fault::Jacobian { .. }), "{text}");
+    let (error, text) = fault::<2>(Order::Linear, |m| m.nodes[5] = [3.0, 3.0]);
+    assert!(matches!(error, Fault::Jacobian { .. }), "{text}");
     let (_, text) = fault::<3>(Order::Linear, |m| m.nodes[21][2] = f64::NAN);
     assert!(
         text.contains("node 21 of element 0") && text.contains("not a number"),
@@ -136,41 +136,41 @@ fn every_bad_mesh_is_a_sentence_with_its_element_and_place() {
 }
 
 #[test]
-fn bad_connections_are_told_apart() {
+fn bad_connections_are_distinguished() {
     // An element is duplicated.
-    let (found, text) = fault::<3>(Order::Linear, |m| {
+    let (error, text) = fault::<3>(Order::Linear, |m| {
         let again = m.elements[..8].to_vec();
         m.elements.extend(again);
         m.regions.push(0);
     });
-    assert!(matches!(found, Fault::FaceThrice { .. }), "{text}");
+    assert!(matches!(error, Fault::FaceThrice { .. }), "{text}");
     // The duplicated element has no neighbours: both lie on the same side of all their faces.
     for order in [Order::Linear, Order::Quadratic] {
         let mut parts = bricks([1; 3], order);
         parts.elements.extend_from_within(..);
         parts.regions.push(0);
         turn(&mut parts, 1, 7);
-        let found = Mesh::new(parts).unwrap_err();
+        let error = Mesh::new(parts).unwrap_err();
         assert!(
-            matches!(found, Fault::SameSide { elements: [0, 1], .. }),
-            "{found}"
+            matches!(error, Fault::SameSide { elements: [0, 1], .. }),
+            "{error}"
         );
     }
-    let (found, text) = fault::<2>(Order::Linear, |m| {
+    let (error, text) = fault::<2>(Order::Linear, |m| {
         m.elements.truncate(4);
         m.elements.extend_from_within(..);
         m.regions.truncate(2);
     });
-    assert!(matches!(found, Fault::SameSide { .. }), "{text}");
+    assert!(matches!(error, Fault::SameSide { .. }), "{text}");
     // An element has a separate node instead of the common one.
-    let (found, text) = fault::<3>(Order::Linear, |m| {
+    let (error, text) = fault::<3>(Order::Linear, |m| {
         m.nodes.push(m.nodes[21]);
         let slot = m.elements.iter().rposition(|n| *n == 21).unwrap();
         m.elements[slot] = 64;
     });
     assert!(
         matches!(
-            found,
+            error,
             Fault::DuplicateNodes {
                 first: 21,
                 second: 64,
@@ -181,12 +181,12 @@ fn bad_connections_are_told_apart() {
     );
     assert!(text.contains("(x, y, z) = (1, 1, 1)"), "{text}");
     // An edge is curved in one element and straight in its neighbour.
-    let (found, text) = fault::<2>(Order::Quadratic, |m| {
+    let (error, text) = fault::<2>(Order::Quadratic, |m| {
         m.nodes.push([1.05, 0.5]);
         m.elements[5] = 49;
     });
     assert!(
-        matches!(found, Fault::MiddleDiffers { elements: [0, 1], .. }),
+        matches!(error, Fault::MiddleDiffers { elements: [0, 1], .. }),
         "{text}"
     );
 }
@@ -210,26 +210,26 @@ fn a_node_in_the_middle_of_a_face_hangs() {
         regions: vec![0; 3],
         ..Parts::default()
     };
-    let found = Mesh::new(parts).unwrap_err();
+    let error = Mesh::new(parts).unwrap_err();
     assert!(
         matches!(
-            found,
+            error,
             Fault::HangingNode {
                 node: 6,
                 element: 0,
                 ..
             }
         ),
-        "{found}"
+        "{error}"
     );
 }
 
 #[test]
 fn lists_of_faces_name_outer_ones_once() {
-    let (found, text) = fault::<3>(Order::Linear, |m| m.absorbing = vec![[0, 0], [13, 2]]);
+    let (error, text) = fault::<3>(Order::Linear, |m| m.absorbing = vec![[0, 0], [13, 2]]);
     assert!(
         matches!(
-            found,
+            error,
             Fault::FaceInside {
                 entry: 1,
                 element: 13,
@@ -240,25 +240,25 @@ fn lists_of_faces_name_outer_ones_once() {
         "{text}"
     );
     assert!(text.contains("only outer faces can be absorbing"), "{text}");
-    let (found, text) = fault::<3>(Order::Linear, |m| m.free = vec![[0, 6]]);
-    assert!(matches!(found, Fault::NoSuchFace { list: "free", .. }), "{text}");
+    let (error, text) = fault::<3>(Order::Linear, |m| m.free = vec![[0, 6]]);
+    assert!(matches!(error, Fault::NoSuchFace { list: "free", .. }), "{text}");
     assert!(
         text.contains("element 0 near (x, y, z) = (0.5, 0.5, 0.5)"),
         "{text}"
     );
-    let (found, _) = fault::<3>(Order::Linear, |m| m.free = vec![[27, 0]]);
-    assert!(matches!(found, Fault::NoSuchFace { .. }), "{found}");
-    let (found, _) = fault::<3>(Order::Linear, |m| m.free = vec![[0, 1], [0, 1]]);
+    let (error, _) = fault::<3>(Order::Linear, |m| m.free = vec![[27, 0]]);
+    assert!(matches!(error, Fault::NoSuchFace { .. }), "{error}");
+    let (error, _) = fault::<3>(Order::Linear, |m| m.free = vec![[0, 1], [0, 1]]);
     assert!(
         matches!(
-            found,
+            error,
             Fault::FaceTwice {
                 element: 0,
                 face: 1,
                 ..
             }
         ),
-        "{found}"
+        "{error}"
     );
 }
 
@@ -323,16 +323,16 @@ fn materials_and_regions_fit() {
 }
 
 #[test]
-fn places_are_found_in_any_element() {
+fn the_locator_inverts_the_map_in_any_element() {
     for order in [Order::Linear, Order::Quadratic] {
         let mesh = tangled([4, 3, 5], order);
         let locator = Locator::new(&mesh);
         for element in 0..mesh.len() {
             let u = std::array::from_fn(|c| ((element * 5 + c * 3) % 17) as f64 / 9.0 - 0.9);
             let (x, _) = geometry::map(order, &mesh.coordinates(element), u);
-            let found = locator.find(x).expect("the place is inside");
-            assert_eq!(found.element, element);
-            assert!(length(difference(found.local, u)) < 1e-9);
+            let location = locator.find(x).expect("the place is inside");
+            assert_eq!(location.element, element);
+            assert!(length(difference(location.local, u)) < 1e-9);
         }
         // A node belongs to the first of its elements.
         let node = mesh.element(0)[6];
@@ -345,7 +345,7 @@ fn places_are_found_in_any_element() {
 }
 
 #[test]
-fn places_outside_are_told_with_the_nearest_point() {
+fn places_outside_are_reported_with_the_nearest_point() {
     let mesh = Mesh::new(bricks([3, 3, 3], Order::Linear)).unwrap();
     let locator = Locator::new(&mesh);
     let fault = locator.locate("receiver 4", [1.25, 2.5, -0.5]).unwrap_err();

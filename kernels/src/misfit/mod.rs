@@ -103,14 +103,14 @@ impl<T: Real> Observed<T> {
     }
 
     /// Half the sum of the squared weighted differences, and its derivative.
-    fn squares<N: Real>(&self, made: &[N]) -> (f64, Vec<N>) {
+    fn squares<N: Real>(&self, modelled: &[N]) -> (f64, Vec<N>) {
         let mut sum = 0.0;
-        let mut rest = |made: &N, observed: &T, weight: f64| {
-            let rest = weight * (made.f64() - observed.f64());
+        let mut rest = |modelled: &N, observed: &T, weight: f64| {
+            let rest = weight * (modelled.f64() - observed.f64());
             sum += rest * rest;
             N::of(weight * rest)
         };
-        let both = made.iter().zip(&self.values);
+        let both = modelled.iter().zip(&self.values);
         let derivative = match &self.weight {
             None => both.map(|(a, b)| rest(a, b, 1.0)).collect(),
             Some(weight) => both.zip(weight).map(|((a, b), w)| rest(a, b, w.f64())).collect(),
@@ -121,9 +121,9 @@ impl<T: Real> Observed<T> {
 
 impl Misfit {
     /// The misfit of modelled records, `[sample][trace]`, and its derivative with respect to them, the adjoint source.
-    pub fn of<N: Real, T: Real>(self, made: &[N], observed: &Observed<T>) -> (f64, Vec<N>) {
+    pub fn of<N: Real, T: Real>(self, modelled: &[N], observed: &Observed<T>) -> (f64, Vec<N>) {
         if self == Self::Squares {
-            return observed.squares(made);
+            return observed.squares(modelled);
         }
         let hilbert = Hilbert::new(observed.samples());
         let floor = match self {
@@ -133,9 +133,9 @@ impl Misfit {
             }
             _ => 0.0,
         };
-        let (mut sum, mut adjoint_source) = (0.0, vec![N::of(0.0); made.len()]);
+        let (mut sum, mut adjoint_source) = (0.0, vec![N::of(0.0); modelled.len()]);
         for trace in 0..observed.traces {
-            let (a, b) = (observed.weighted(made, trace), observed.own(trace));
+            let (a, b) = (observed.weighted(modelled, trace), observed.own(trace));
             let (misfit, mut derivative) = match self {
                 Self::Envelope => hilbert.envelopes(&a, &b, floor),
                 _ => correlation(&a, &b),
@@ -154,13 +154,13 @@ impl Misfit {
     /// Returns the errors of [`Wiener::new`].
     pub fn of_filtered<N: Real, T: Real>(
         self,
-        made: &[N],
+        modelled: &[N],
         observed: &Observed<T>,
         damping: f64,
     ) -> Result<(f64, Vec<N>, Wiener), Error> {
-        let filter = Wiener::new(made, observed, damping)?;
-        let (misfit, adjoint_source) = self.of(&filter.applied(made, observed), observed);
-        let adjoint_source = filter.transposed(made, observed, &adjoint_source);
+        let filter = Wiener::new(modelled, observed, damping)?;
+        let (misfit, adjoint_source) = self.of(&filter.applied(modelled, observed), observed);
+        let adjoint_source = filter.transposed(modelled, observed, &adjoint_source);
         Ok((misfit, adjoint_source.into_iter().map(N::of).collect(), filter))
     }
 }
@@ -175,10 +175,10 @@ fn correlation(a: &[f64], b: &[f64]) -> (f64, Vec<f64>) {
         let silent = if other == 0.0 { 0.0 } else { 1.0 };
         return (silent, vec![0.0; a.len()]);
     }
-    let found = dot(a, b) / (own * other);
+    let coefficient = dot(a, b) / (own * other);
     let derivative = a.iter().zip(b);
-    let derivative = derivative.map(|(a, b)| (found * a / own - b / other) / own);
-    (1.0 - found, derivative.collect())
+    let derivative = derivative.map(|(a, b)| (coefficient * a / own - b / other) / own);
+    (1.0 - coefficient, derivative.collect())
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
         let weight = (0..traces * samples).map(|k| if k < 20 { 0.0 } else { 1.0 + 0.1 * (k % 7) as f64 });
         let observed = Observed::new(traces, records(traces, samples, 0.4), Some(weight.collect()));
         let observed = observed.expect("sizes agree");
-        let (made, step) = (records(traces, samples, 0.0), records(traces, samples, 1.7));
+        let (modelled, step) = (records(traces, samples, 0.0), records(traces, samples, 1.7));
         for kind in [Misfit::Squares, Misfit::Correlation, Misfit::Envelope] {
             for filtered in [false, true] {
                 let of = |records: &[f64]| match filtered {
@@ -213,13 +213,16 @@ mod tests {
                         (misfit, adjoint_source)
                     }
                 };
-                let (before, adjoint_source) = of(&made);
+                let (before, adjoint_source) = of(&modelled);
                 let left = |h: f64| {
-                    let after: Vec<f64> = made.iter().zip(&step).map(|(a, b)| a + h * b).collect();
+                    let after: Vec<f64> = modelled.iter().zip(&step).map(|(a, b)| a + h * b).collect();
                     (of(&after).0 - before - h * dot(&adjoint_source, &step)).abs()
                 };
-                let found = [0.03, 0.003, 0.0003, 0.00003].map(left);
-                let orders: Vec<f64> = found.windows(2).map(|pair| (pair[0] / pair[1]).log10()).collect();
+                let remainders = [0.03, 0.003, 0.0003, 0.00003].map(left);
+                let orders: Vec<f64> = remainders
+                    .windows(2)
+                    .map(|pair| (pair[0] / pair[1]).log10())
+                    .collect();
                 println!("{kind:?} filtered={filtered}: {before:.3e}, orders {orders:.3?}");
                 assert!(
                     orders.iter().all(|order| (order - 2.0).abs() < 0.1),
@@ -239,8 +242,8 @@ mod tests {
         assert!(misfit == 0.0 && adjoint_source.iter().all(|&x| x == 0.0));
         let (misfit, adjoint_source) = Misfit::Correlation.of(&silence, &loud);
         assert!(misfit == 2.0 && adjoint_source.iter().all(|&x| x == 0.0));
-        for made in [&waves, &silence] {
-            let (misfit, adjoint_source) = Misfit::Envelope.of(made, &still);
+        for modelled in [&waves, &silence] {
+            let (misfit, adjoint_source) = Misfit::Envelope.of(modelled, &still);
             assert!(misfit.is_finite() && adjoint_source.iter().all(|x| x.is_finite()));
         }
         assert!(Wiener::new(&silence, &loud, 0.01).is_err());
@@ -259,7 +262,7 @@ mod tests {
 
     /// A trace that is about as weak as the floor is compared with zeros; the envelopes of both are known.
     #[test]
-    fn envelopes_below_a_thousandth_of_the_largest_are_not_told_apart() {
+    fn envelopes_below_a_thousandth_of_the_largest_are_not_distinguished() {
         const WEAK: f64 = 2e-3;
         let waves = |strength: f64| -> Vec<f64> {
             let both = |k: usize| {
@@ -274,10 +277,10 @@ mod tests {
         let (misfit, _) = Misfit::Envelope.of(&waves(0.0), &observed);
         let floor = 5.0 * 1e-3;
         let rest = |k: usize| (5.0 * WEAK * bell(k as f64, 0.2)[1]).hypot(floor) - floor;
-        let wanted: f64 = (0..120).map(|k| 0.5 * rest(k).powi(2)).sum();
-        println!("{misfit:.6e} {wanted:.6e}");
+        let expected: f64 = (0..120).map(|k| 0.5 * rest(k).powi(2)).sum();
+        println!("{misfit:.6e} {expected:.6e}");
         // Seven digits agree; the Gaussian is truncated at 2e-10 of its height.
-        assert!((misfit / wanted - 1.0).abs() < 1e-6, "{misfit} {wanted}");
+        assert!((misfit / expected - 1.0).abs() < 1e-6, "{misfit} {expected}");
     }
 
     /// The spectrum of a spike is flat, so that every frequency is multiplied by 1/(1 + damping).
@@ -288,12 +291,12 @@ mod tests {
         let observed = Observed::new(1, spike.clone(), None).expect("sizes agree");
         for damping in [1e-3, 0.1, 0.7] {
             let filter = Wiener::new(&spike, &observed, damping).expect("a wave");
-            let found = filter.applied(&spike, &observed);
-            for (k, (found, own)) in found.iter().zip(&spike).enumerate() {
+            let filtered = filter.applied(&spike, &observed);
+            for (k, (filtered, own)) in filtered.iter().zip(&spike).enumerate() {
                 // The tolerance allows for the rounding errors of a transform of 100 numbers.
                 assert!(
-                    (found - own / (1.0 + damping)).abs() < 1e-13,
-                    "{damping} {k}: {found}"
+                    (filtered - own / (1.0 + damping)).abs() < 1e-13,
+                    "{damping} {k}: {filtered}"
                 );
             }
         }
@@ -302,7 +305,7 @@ mod tests {
     /// The records have every third sample of the source. The estimated source time function has the sampling of the
     /// source, but no frequencies above the Nyquist frequency of the records.
     #[test]
-    fn a_source_with_denser_samples_is_found() {
+    fn the_filter_gives_a_source_with_denser_samples() {
         const EVERY: usize = 3;
         let pulse = |t: f64| (-0.5 * ((t - 25.0) / 2.5).powi(2)).exp();
         let records = |late: f64, scale: f64| {
@@ -322,9 +325,9 @@ mod tests {
         };
         for buzz in [0.0, 0.5] {
             let series: Vec<f32> = dense(0.0, 1.0, buzz).into_iter().map(|x| x as f32).collect();
-            let found = filter.source(&series, EVERY);
-            assert_eq!(found.len(), series.len());
-            let apart = found
+            let source = filter.source(&series, EVERY);
+            assert_eq!(source.len(), series.len());
+            let apart = source
                 .iter()
                 .zip(dense(4.0, 2.0, 0.0))
                 .map(|(a, b)| (f64::from(*a) - b).abs());
@@ -338,7 +341,7 @@ mod tests {
 
     /// A known filter is recovered, and with it the source time function.
     #[test]
-    fn a_wavelet_is_found() {
+    fn the_filter_gives_a_wavelet() {
         let (traces, samples) = (4, 120);
         let pulse: Vec<f64> = (0..samples)
             .map(|k| (-0.5 * ((k as f64 - 20.0) / 2.0).powi(2)).exp())
@@ -352,18 +355,18 @@ mod tests {
             let all = 0..samples * traces;
             all.map(|k| echo(k / traces, k % traces)).collect()
         };
-        let (made, wanted) = (trace(1.0, 0), trace(2.0, 6));
-        let observed = Observed::new(traces, wanted, None).expect("sizes agree");
+        let (modelled, expected) = (trace(1.0, 0), trace(2.0, 6));
+        let observed = Observed::new(traces, expected, None).expect("sizes agree");
         let (misfit, _, filter) = Misfit::Squares
-            .of_filtered(&made, &observed, 1e-6)
+            .of_filtered(&modelled, &observed, 1e-6)
             .expect("waves");
-        let (before, _) = Misfit::Squares.of(&made, &observed);
+        let (before, _) = Misfit::Squares.of(&modelled, &observed);
         assert!(misfit < 1e-4 * before, "{misfit} {before}");
         let series: Vec<f32> = pulse.iter().map(|&x| x as f32).collect();
-        let found = filter.source(&series, 1);
-        for (k, &x) in found.iter().enumerate() {
-            let wanted = k.checked_sub(6).map_or(0.0, |k| 2.0 * pulse[k]);
-            assert!((f64::from(x) - wanted).abs() < 0.03, "{k}: {x} {wanted}");
+        let source = filter.source(&series, 1);
+        for (k, &x) in source.iter().enumerate() {
+            let expected = k.checked_sub(6).map_or(0.0, |k| 2.0 * pulse[k]);
+            assert!((f64::from(x) - expected).abs() < 0.03, "{k}: {x} {expected}");
         }
     }
 }

@@ -31,12 +31,16 @@ impl Wiener {
     ///
     /// # Errors
     /// Returns an error if the weighted modelled records are zero or not finite.
-    pub fn new<N: Real, T: Real>(made: &[N], observed: &Observed<T>, damping: f64) -> Result<Self, Error> {
+    pub fn new<N: Real, T: Real>(
+        modelled: &[N],
+        observed: &Observed<T>,
+        damping: f64,
+    ) -> Result<Self, Error> {
         let fourier = Fourier::new(observed.samples());
         let mut filter = vec![Number::new(0.0, 0.0); fourier.frequencies()];
         let mut power = vec![0.0; fourier.frequencies()];
         for trace in 0..observed.traces() {
-            let a = fourier.spectrum(&observed.weighted(made, trace));
+            let a = fourier.spectrum(&observed.weighted(modelled, trace));
             let b = fourier.spectrum(&observed.own(trace));
             for (k, (a, b)) in a.iter().zip(&b).enumerate() {
                 filter[k] += a.conj() * b;
@@ -62,10 +66,10 @@ impl Wiener {
     }
 
     /// Applies the filter to records.
-    pub fn applied<N: Real, T: Real>(&self, made: &[N], observed: &Observed<T>) -> Vec<f64> {
-        let mut filtered = vec![0.0; made.len()];
+    pub fn applied<N: Real, T: Real>(&self, modelled: &[N], observed: &Observed<T>) -> Vec<f64> {
+        let mut filtered = vec![0.0; modelled.len()];
         for trace in 0..observed.traces() {
-            let mut spectrum = self.fourier.spectrum(&observed.plain(made, trace));
+            let mut spectrum = self.fourier.spectrum(&observed.plain(modelled, trace));
             spectrum.iter_mut().zip(&self.filter).for_each(|(x, f)| *x *= f);
             observed.add(&self.fourier.trace(spectrum), trace, &mut filtered);
         }
@@ -75,14 +79,14 @@ impl Wiener {
     /// The adjoint source of modelled records, from the adjoint source of the filtered ones.
     pub fn transposed<N: Real, T: Real>(
         &self,
-        made: &[N],
+        modelled: &[N],
         observed: &Observed<T>,
         adjoint_source: &[f64],
     ) -> Vec<f64> {
         let fourier = &self.fourier;
         let mut of_filter = vec![Number::new(0.0, 0.0); self.filter.len()];
         for trace in 0..observed.traces() {
-            let own = fourier.spectrum(&observed.plain(made, trace));
+            let own = fourier.spectrum(&observed.plain(modelled, trace));
             let adjoint_source = fourier.spectrum(&observed.plain(adjoint_source, trace));
             for (k, (d, l)) in own.iter().zip(&adjoint_source).enumerate() {
                 of_filter[k] += l.conj() * d;
@@ -95,22 +99,22 @@ impl Wiener {
             .map(|(u, f)| (u * f).re)
             .collect();
         let of_damping = self.damping * mean(fourier, &of_power);
-        let mut found = vec![0.0; made.len()];
+        let mut result = vec![0.0; modelled.len()];
         for trace in 0..observed.traces() {
             let mut plain = fourier.spectrum(&observed.plain(adjoint_source, trace));
             plain
                 .iter_mut()
                 .zip(&self.filter)
                 .for_each(|(l, f)| *l *= f.conj());
-            observed.add(&fourier.trace(plain), trace, &mut found);
-            let a = fourier.spectrum(&observed.weighted(made, trace));
+            observed.add(&fourier.trace(plain), trace, &mut result);
+            let a = fourier.spectrum(&observed.weighted(modelled, trace));
             let b = fourier.spectrum(&observed.own(trace));
             let of_weighted = |k: usize| of_filter[k] * b[k] - a[k] * (2.0 * (of_power[k] + of_damping));
             let mut weighted = fourier.trace((0..a.len()).map(of_weighted).collect());
             observed.weigh(&mut weighted, trace);
-            observed.add(&weighted, trace, &mut found);
+            observed.add(&weighted, trace, &mut result);
         }
-        found
+        result
     }
 
     /// The estimated source time function: the filter applied to the one of the run, `series`, whose sampling is

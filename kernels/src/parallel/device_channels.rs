@@ -193,9 +193,9 @@ impl Connecting<'_> {
     }
 }
 
-/// Decodes what all ranks have sent by [`tell`]: bytes for each end of a link, by the numbers of both subdomains.
-pub(super) fn told(all: &[Vec<u8>]) -> BTreeMap<[usize; 2], Vec<u8>> {
-    let mut found = BTreeMap::new();
+/// Decodes what all ranks have sent by [`encode_end`]: bytes for each end of a link, by the numbers of both subdomains.
+pub(super) fn decode_ends(all: &[Vec<u8>]) -> BTreeMap<[usize; 2], Vec<u8>> {
+    let mut ends = BTreeMap::new();
     for mut rest in all.iter().map(Vec::as_slice) {
         while let Some((head, tail)) = rest.split_first_chunk::<24>() {
             let number = |k: usize| {
@@ -203,15 +203,15 @@ pub(super) fn told(all: &[Vec<u8>]) -> BTreeMap<[usize; 2], Vec<u8>> {
                 u64::from_le_bytes(bytes) as usize
             };
             let (words, next) = tail.split_at(number(2).min(tail.len()));
-            found.insert([number(0), number(1)], words.to_vec());
+            ends.insert([number(0), number(1)], words.to_vec());
             rest = next;
         }
     }
-    found
+    ends
 }
 
 /// Appends the numbers of both subdomains of a link and the bytes for one of its ends.
-pub(super) fn tell(words: &mut Vec<u8>, numbers: [usize; 2], bytes: &[u8]) {
+pub(super) fn encode_end(words: &mut Vec<u8>, numbers: [usize; 2], bytes: &[u8]) {
     for number in [numbers[0], numbers[1], bytes.len()] {
         words.extend((number as u64).to_le_bytes());
     }

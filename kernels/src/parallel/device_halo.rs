@@ -13,8 +13,8 @@
 //! message of the next stage, and no rank overwrites that part of the buffer before that message.
 
 use super::device_channels::{
-    Connecting, HaloChannel, Making, Place, Store, Way, address, leaving, message, parts, pieces, places,
-    size, tell, told,
+    Connecting, HaloChannel, Making, Place, Store, Way, address, decode_ends, encode_end, leaving, message,
+    parts, pieces, places, size,
 };
 use super::halo::{End, Linked, Network, Peer, both, local_pairs};
 pub use super::ipc::IpcExport;
@@ -181,11 +181,11 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
             for ((end, peer), beside) in outer.iter().zip(&beside) {
                 let to = (peer, beside.as_ref());
                 let export = connecting.export(&subdomains[end.subdomain], end.link, to)?;
-                tell(&mut words, peer.numbers, &export);
+                encode_end(&mut words, peer.numbers, &export);
             }
             Ok(words)
         };
-        let exports = told(&ranks.all_gather(&agree(ranks, exports())?)?);
+        let exports = decode_ends(&ranks.all_gather(&agree(ranks, exports())?)?);
         let import = |(end, peer): &(End, Peer)| {
             let [mine, theirs] = peer.numbers;
             let words = exports
@@ -197,9 +197,9 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let all = imports.iter().all(Option::is_some);
         let mut words = Vec::new();
         for ((_, peer), import) in outer.iter().zip(&imports) {
-            tell(&mut words, peer.numbers, &[u8::from(import.is_some())]);
+            encode_end(&mut words, peer.numbers, &[u8::from(import.is_some())]);
         }
-        let opened = told(&ranks.all_gather(&words)?);
+        let opened = decode_ends(&ranks.all_gather(&words)?);
         let make = || {
             connecting.possible(all)?;
             let mut transports = Vec::new();
@@ -217,8 +217,8 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
             }
             Ok(transports)
         };
-        let made = make();
-        let agreed = agree(ranks, made);
+        let transports = make();
+        let agreed = agree(ranks, transports);
         if agreed.is_err() {
             drop(imports);
             Network::<S>::disconnect(self, ranks)?;

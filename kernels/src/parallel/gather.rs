@@ -113,11 +113,11 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
         }
         let mut parts = vec![numbers];
         for (from, list) in self.owners.iter().enumerate().skip(1) {
-            let wanted = steps.len() * self.components * list.len();
-            parts.push(if wanted == 0 {
+            let due = steps.len() * self.components * list.len();
+            parts.push(if due == 0 {
                 Vec::new()
             } else {
-                received(&self.ranks.receive_from(Topic::Traces, from)?, wanted)?
+                received(&self.ranks.receive_from(Topic::Traces, from)?, due)?
             });
         }
         let mut record = vec![T::default(); self.receivers * self.components];
@@ -163,10 +163,10 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
     /// On rank 0: receives the shares of the other ranks, which follow its own.
     fn others(&mut self, it: usize) -> Result<(), Error> {
         for from in 1..self.shares.len() {
-            let wanted = total(&self.shares[from]);
-            if wanted > 0 {
+            let due = total(&self.shares[from]);
+            if due > 0 {
                 let message = self.ranks.receive_from(Topic::Snapshots, from)?;
-                self.hand_over(it, from, &received(&message, wanted)?)?;
+                self.hand_over(it, from, &received(&message, due)?)?;
             }
         }
         match &self.whole {
@@ -176,11 +176,11 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
     }
 }
 
-fn received<T: bytemuck::Pod>(message: &[u8], wanted: usize) -> Result<Vec<T>, Error> {
+fn received<T: bytemuck::Pod>(message: &[u8], due: usize) -> Result<Vec<T>, Error> {
     let numbers: Vec<T> = bytemuck::pod_collect_to_vec(message);
-    if numbers.len() != wanted {
+    if numbers.len() != due {
         return Err(Error::setup(format!(
-            "a rank sent {} numbers where {wanted} were due: do all ranks run the same program?",
+            "a rank sent {} numbers where {due} were due: do all ranks run the same program?",
             numbers.len()
         )));
     }
@@ -244,16 +244,14 @@ mod tests {
     use super::received;
 
     #[test]
-    fn a_message_of_another_length_is_told() {
+    fn a_message_of_another_length_is_refused() {
         let two = bytemuck::cast_slice(&[1.5f32, -2.0]);
         assert_eq!(received::<f32>(two, 2).expect("as many as are due"), [1.5, -2.0]);
-        for wanted in [1, 3] {
-            let told = received::<f32>(two, wanted)
-                .expect_err("another number")
-                .to_string();
+        for due in [1, 3] {
+            let message = received::<f32>(two, due).expect_err("another number").to_string();
             assert!(
-                told.contains(&format!("a rank sent 2 numbers where {wanted} were due")),
-                "{told}"
+                message.contains(&format!("a rank sent 2 numbers where {due} were due")),
+                "{message}"
             );
         }
     }

@@ -212,8 +212,8 @@ impl<S: Linked, N: Network<S>> Halo<S> for MessagePassing<'_, N, S> {
         self.network.combine(subdomains, stage)
     }
 
-    fn agree(&mut self, found: Option<usize>) -> Result<Option<usize>, Error> {
-        let words = found.map_or_else(Vec::new, |place| (place as u64).to_le_bytes().to_vec());
+    fn agree(&mut self, place: Option<usize>) -> Result<Option<usize>, Error> {
+        let words = place.map_or_else(Vec::new, |place| (place as u64).to_le_bytes().to_vec());
         let all = self.ranks.all_gather(&words)?;
         let numbers = all.iter().filter_map(|words| words.first_chunk::<8>());
         Ok(numbers.map(|&word| u64::from_le_bytes(word) as usize).min())

@@ -63,13 +63,13 @@ impl Cutting {
         };
         let whole: f64 = (0..planes).map(cost).sum();
         let all: f64 = speeds.iter().sum();
-        let (mut sizes, mut start, mut passed, mut wanted) = (Vec::new(), 0, 0.0, 0.0);
+        let (mut sizes, mut start, mut passed, mut target) = (Vec::new(), 0, 0.0, 0.0);
         for (k, speed) in speeds.iter().enumerate() {
-            wanted += whole * speed / all;
+            target += whole * speed / all;
             // Enough planes must be left for the following slabs.
             let last = planes - self.least * (speeds.len() - 1 - k);
             let mut end = start;
-            while end < last && (end < start + self.least || passed + cost(end) / 2.0 <= wanted) {
+            while end < last && (end < start + self.least || passed + cost(end) / 2.0 <= target) {
                 passed += cost(end);
                 end += 1;
             }

@@ -184,15 +184,15 @@ impl Scan {
         let whole = split[0].0.len();
         for i in 0..whole {
             let chunk: [&[f32; LANES]; P] = std::array::from_fn(|p| &split[p].0[i]);
-            let found = flags(&self.gate, &chunk);
-            self.absorb(&found, &chunk, first_cell + i * LANES);
+            let flagged = flags(&self.gate, &chunk);
+            self.absorb(&flagged, &chunk, first_cell + i * LANES);
         }
         let rest = split[0].1.len();
         if rest > 0 {
             let padded = split.map(|(_, tail)| std::array::from_fn(|l| tail[l.min(rest - 1)]));
             let chunk = std::array::from_fn(|p| &padded[p]);
-            let found = flags(&self.gate, &chunk);
-            self.absorb(&found[..rest], &chunk, first_cell + whole * LANES);
+            let flagged = flags(&self.gate, &chunk);
+            self.absorb(&flagged[..rest], &chunk, first_cell + whole * LANES);
         }
     }
 

@@ -65,7 +65,7 @@ fn scan_is_exact_over_models_without_symmetry_planes() {
             .map(|p| cells.iter().map(|c| c[p] as f32).collect())
             .collect();
         all.push(rho.clone());
-        let found = scanned(&all, ndim, d).unwrap();
+        let scan = scanned(&all, ndim, d).unwrap();
         let symbol = largest_symbol(&WEIGHTS);
         let k = [
             symbol / d[1],
@@ -75,8 +75,8 @@ fn scan_is_exact_over_models_without_symmetry_planes() {
         let full = |i: usize| rotate::matrix(ndim, &cells[i]);
         let dt = |i: usize| 2.0 / (largest_rate_of_any(&full(i), k, ndim) / f64::from(rho[i])).sqrt();
         let first = (0..n).min_by(|&a, &b| dt(a).total_cmp(&dt(b))).unwrap();
-        assert_eq!((found.dt_cell, found.symmetry), (first, Symmetry::Triclinic));
-        assert!((found.dt_max / dt(first) - 1.0).abs() < 1e-12);
+        assert_eq!((scan.dt_cell, scan.symmetry), (first, Symmetry::Triclinic));
+        assert!((scan.dt_max / dt(first) - 1.0).abs() < 1e-12);
         let speeds = |i: usize| {
             let (slow, fast) = slow_and_fast_of_any(&full(i), ndim);
             (
@@ -86,7 +86,7 @@ fn scan_is_exact_over_models_without_symmetry_planes() {
         };
         let slow = 1.0 / largest((0..n).map(|i| 1.0 / speeds(i).0));
         let fast = largest((0..n).map(|i| speeds(i).1));
-        assert!((found.slowest / slow - 1.0).abs() < 1e-12 && (found.fastest / fast - 1.0).abs() < 1e-12);
+        assert!((scan.slowest / slow - 1.0).abs() < 1e-12 && (scan.fastest / fast - 1.0).abs() < 1e-12);
         // No wave vector in the box has a larger eigenvalue than the corners.
         for (i, _) in cells.iter().enumerate().take(20) {
             let worst = largest_rate_of_any(&full(i), k, ndim);
@@ -115,11 +115,11 @@ fn cells_with_symmetry_planes_among_others() {
         assert_eq!(scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap(), want);
         // A rounding error of float32 counts as zero; a larger value does not.
         all[count - 1][50] = 1e-7;
-        let found = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap();
-        assert_eq!((found.symmetry, found.dt_cell), (want.symmetry, want.dt_cell));
+        let scan = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap();
+        assert_eq!((scan.symmetry, scan.dt_cell), (want.symmetry, want.dt_cell));
         all[count - 1][50] = 0.01;
-        let found = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap();
-        assert_eq!(found.symmetry, Symmetry::Triclinic);
+        let scan = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap();
+        assert_eq!(scan.symmetry, Symmetry::Triclinic);
         all[count - 1][50] = 1e3;
         let bad = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap_err();
         assert_eq!(bad.cell, 50);
@@ -191,28 +191,28 @@ fn scan_is_exact_over_random_models() {
         let rho: Vec<f32> = (0..n).map(|_| noise.between(0.5, 4.0) as f32).collect();
         let d: [f64; 3] = std::array::from_fn(|_| noise.between(2.0, 20.0));
         let ndim = 2 + round % 2;
-        let found = scanned(&planes(&cells, &rho, ndim), ndim, d).unwrap();
+        let scan = scanned(&planes(&cells, &rho, ndim), ndim, d).unwrap();
 
         let symbol = largest_symbol(&WEIGHTS);
         let k = [symbol / d[1], symbol / d[2], symbol / d[0]];
         let density = |i: usize| f64::from(rho[i]);
         let dt = |i: usize| 2.0 / (largest_rate(&cells[i], k, ndim) / density(i)).sqrt();
         let first = (0..n).min_by(|&a, &b| dt(a).total_cmp(&dt(b))).unwrap();
-        assert_eq!(found.dt_cell, first);
-        assert!((found.dt_max / dt(first) - 1.0).abs() < 1e-12);
+        assert_eq!(scan.dt_cell, first);
+        assert!((scan.dt_max / dt(first) - 1.0).abs() < 1e-12);
         let speeds = |i: usize| slow_and_fast(&cells[i], ndim);
         let slow = 1.0 / largest((0..n).map(|i| (density(i) / speeds(i).0).sqrt()));
         let fast = largest((0..n).map(|i| (speeds(i).1 / density(i)).sqrt()));
-        assert!((found.slowest / slow - 1.0).abs() < 1e-12 && (found.fastest / fast - 1.0).abs() < 1e-12);
+        assert!((scan.slowest / slow - 1.0).abs() < 1e-12 && (scan.fastest / fast - 1.0).abs() < 1e-12);
         assert_eq!(
-            found.symmetry,
+            scan.symmetry,
             if ndim == 2 {
                 Symmetry::Vti
             } else {
                 Symmetry::Orthorhombic
             }
         );
-        assert_eq!(found.fluids, 0);
+        assert_eq!(scan.fluids, 0);
     }
 }
 
@@ -251,11 +251,11 @@ fn isotropic_limit_is_the_known_one() {
     });
     let symbol = largest_symbol(&WEIGHTS);
     let d = [10.0f64, 12.0, 15.0];
-    let found = scanned(&planes(&[s; 40], &[2000.0; 40], 3), 3, d).unwrap();
+    let scan = scanned(&planes(&[s; 40], &[2000.0; 40], 3), 3, d).unwrap();
     let sum: f64 = d.iter().map(|d| 1.0 / (d * d)).sum();
-    assert!((found.dt_max * 2000.0 * symbol * sum.sqrt() / 2.0 - 1.0).abs() < 1e-7);
-    assert!((found.slowest / 1000.0 - 1.0).abs() < 1e-6 && (found.fastest / 2000.0 - 1.0).abs() < 1e-6);
-    assert_eq!((found.dt_cell, found.symmetry), (0, Symmetry::Isotropic));
+    assert!((scan.dt_max * 2000.0 * symbol * sum.sqrt() / 2.0 - 1.0).abs() < 1e-7);
+    assert!((scan.slowest / 1000.0 - 1.0).abs() < 1e-6 && (scan.fastest / 2000.0 - 1.0).abs() < 1e-6);
+    assert_eq!((scan.dt_cell, scan.symmetry), (0, Symmetry::Isotropic));
     let flat = scanned(&planes(&[s; 40], &[2000.0; 40], 2), 2, [10.0, 12.0, f64::NAN]).unwrap();
     let sum: f64 = d[..2].iter().map(|d| 1.0 / (d * d)).sum();
     assert!((flat.dt_max * 2000.0 * symbol * sum.sqrt() / 2.0 - 1.0).abs() < 1e-7);
@@ -277,10 +277,10 @@ fn fluids_are_counted_and_their_shear_ignored() {
     let cells: Vec<_> = (0..100).map(|i| if i < 30 { water } else { rock }).collect();
     let rho: Vec<f32> = (0..100).map(|i| if i < 30 { 1.0 } else { 2.0 }).collect();
     for ndim in [2, 3] {
-        let found = scanned(&planes(&cells, &rho, ndim), ndim, [1.0; 3]).unwrap();
-        assert_eq!((found.fluids, found.symmetry), (30, Symmetry::Isotropic));
-        assert_eq!((found.slowest_cell, found.dt_cell), (0, 30));
-        assert!((found.slowest - 1.5).abs() < 1e-6);
+        let scan = scanned(&planes(&cells, &rho, ndim), ndim, [1.0; 3]).unwrap();
+        assert_eq!((scan.fluids, scan.symmetry), (30, Symmetry::Isotropic));
+        assert_eq!((scan.slowest_cell, scan.dt_cell), (0, 30));
+        assert!((scan.slowest - 1.5).abs() < 1e-6);
     }
 }
 

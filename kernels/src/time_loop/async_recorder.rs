@@ -383,12 +383,12 @@ mod tests {
             full_at: Some(3),
             ..Tape::default()
         };
-        let mut made = 0;
+        let mut records = 0;
         let (tape, outcome) = async_recorder(full, |recorder| {
             loop {
-                recorder.traces(made, &[0.0; 1000])?;
-                made += 1;
-                assert!(made < 1_000_000, "the work continues without its recorder");
+                recorder.traces(records, &[0.0; 1000])?;
+                records += 1;
+                assert!(records < 1_000_000, "the work continues without its recorder");
             }
         });
         assert_eq!(outcome.unwrap_err().to_string(), "no space left");

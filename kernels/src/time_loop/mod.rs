@@ -137,9 +137,9 @@ pub trait Halo<S> {
     /// Returns when the halos of all subdomains hold the stage's new values (on devices: when all work that is
     /// enqueued from now on will find them there).
     fn finish(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
-    /// The smallest number that any rank has found; `found` is that of this rank. Collective: all ranks must call it.
-    fn agree(&mut self, found: Option<usize>) -> Result<Option<usize>, Error> {
-        Ok(found)
+    /// The smallest number that any rank has found; `place` is that of this rank. Collective: all ranks must call it.
+    fn agree(&mut self, place: Option<usize>) -> Result<Option<usize>, Error> {
+        Ok(place)
     }
 }
 
@@ -300,12 +300,12 @@ pub fn run<S: Sampler<Number: Default + Clone> + State>(
             _ => false,
         };
         if due || schedule.checks(step) {
-            let found = first_non_finite(subdomains)?;
-            if let Some(place) = halo.agree(found)? {
+            let own = first_non_finite(subdomains)?;
+            if let Some(place) = halo.agree(own)? {
                 outputs.flush(subdomains)?;
                 finish_saving(checkpoints)?;
                 // The rank that has found the place reports the error.
-                return Err(if found == Some(place) {
+                return Err(if own == Some(place) {
                     report(step, place)
                 } else {
                     Error::Elsewhere

@@ -335,14 +335,14 @@ mod tests {
         if free == 0 {
             return segments * (segments - 1) / 2;
         }
-        if let Some(&found) = known.get(&(segments, free)) {
-            return found;
+        if let Some(&fewest_steps) = known.get(&(segments, free)) {
+            return fewest_steps;
         }
         let of =
             |at: usize, known: &mut _| at + fewest(segments - at, free - 1, known) + fewest(at, free, known);
-        let found = (1..segments).map(|at| of(at, known)).min().unwrap_or(0);
-        known.insert((segments, free), found);
-        found
+        let fewest_steps = (1..segments).map(|at| of(at, known)).min().unwrap_or(0);
+        known.insert((segments, free), fewest_steps);
+        fewest_steps
     }
 
     #[test]
@@ -465,13 +465,13 @@ mod tests {
     fn checkpoints_in_a_store_are_counted() {
         for (segments, checkpoints) in [(1, 3), (9, 3), (50, 4), (200, 12)] {
             for places in 0..=checkpoints {
-                let found = stored(segments, checkpoints, places);
+                let count = stored(segments, checkpoints, places);
                 let mut taken = 0;
                 walk((0, segments), checkpoints, &mut |_, _, free| {
                     taken += usize::from(free > 0 && checkpoints - free < places);
                 });
                 assert_eq!(
-                    found, taken,
+                    count, taken,
                     "{segments} segments, {checkpoints} checkpoints, {places} places"
                 );
             }

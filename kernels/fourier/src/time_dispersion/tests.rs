@@ -140,9 +140,9 @@ fn offsets_and_coarse_records_keep_exact_time() {
             every: every as f64,
             first: 1.0,
         };
-        let made = TimeDispersion::new(sampling).to_time(&coarse, Reading::OfOneTime);
+        let in_time = TimeDispersion::new(sampling).to_time(&coarse, Reading::OfOneTime);
         let (mut most, mut off) = (0.0f64, 0.0f64);
-        for (k, x) in made.iter().enumerate() {
+        for (k, x) in in_time.iter().enumerate() {
             let t = (k * every) as f64 + 1.0;
             if t > 2.0 * MIDDLE * body.spread {
                 let exact = body.exact(t)[1];

@@ -82,8 +82,8 @@ impl Cache {
     /// Opens the cache in `folder`, which is created if it is missing. Kernels are not kept if other users could write
     /// into the folder; [`Self::note`] gives the reason.
     pub fn at(folder: &Path) -> Self {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        let checked = made
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        let checked = created
             .map_err(|e| e.to_string())
             .and_then(|()| fs::metadata(folder).map_err(|e| e.to_string()))
             .and_then(|data| private(&data));

@@ -25,7 +25,7 @@ impl DeviceMemory {
         if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
             return Err(Error::DeviceMemory {
                 device: context.name.clone(),
-                wanted: bytes,
+                needed: bytes,
                 free: context.free_bytes()?,
             });
         }

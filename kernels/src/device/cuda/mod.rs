@@ -47,9 +47,9 @@ pub struct Cuda {
 impl Cuda {
     /// Opens the device with this CUDA number, one of those that [`probe`] returns.
     pub fn open(number: usize) -> Result<Self, Error> {
-        let found = probe()?;
-        let numbers: Vec<String> = found.iter().map(|device| device.number.to_string()).collect();
-        let Some(properties) = found.into_iter().find(|device| device.number == number) else {
+        let devices = probe()?;
+        let numbers: Vec<String> = devices.iter().map(|device| device.number.to_string()).collect();
+        let Some(properties) = devices.into_iter().find(|device| device.number == number) else {
             return Err(Error::setup(format!(
                 "there is no usable GPU {number}: the numbers are {}; see CUDA_VISIBLE_DEVICES",
                 numbers.join(", ")

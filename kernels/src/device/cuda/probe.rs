@@ -12,12 +12,12 @@ pub const OLDEST_ARCHITECTURE: u32 = 80;
 pub fn probe() -> Result<Vec<Properties>, Absent> {
     whole()?;
     // The compiler library is large: if it is not in the file cache, loading it takes as long as starting the driver.
-    let (found, compiler) = std::thread::scope(|scope| {
+    let (driver_and_devices, compiler) = std::thread::scope(|scope| {
         let compiler = scope.spawn(nvrtc::find);
-        let found = start().and_then(|driver| Ok((driver, devices()?)));
-        (found, compiler.join())
+        let driver_and_devices = start().and_then(|driver| Ok((driver, devices()?)));
+        (driver_and_devices, compiler.join())
     });
-    let (driver, devices) = found?;
+    let (driver, devices) = driver_and_devices?;
     let compiler = compiler.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     // Machine code of one major version of CUDA runs under every driver of that version.
     if compiler.version.0 > driver / 1000 {
@@ -109,7 +109,7 @@ fn devices() -> Result<Vec<Properties>, Absent> {
     if new.is_empty() {
         let name = |d: &Properties| format!("{} has {}.{}", d.name, d.architecture / 10, d.architecture % 10);
         return Err(Absent::OldDevice {
-            found: old.iter().map(name).collect::<Vec<_>>().join(", "),
+            devices: old.iter().map(name).collect::<Vec<_>>().join(", "),
             oldest: OLDEST_ARCHITECTURE,
         });
     }

@@ -109,12 +109,12 @@ impl<T: Real> CpuSlab<T> {
     fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
         let threads = self.setup.cpu.threads();
         let columns = self.tiling.columns();
-        let wanted = if threads == 1 {
+        let per_column = if threads == 1 {
             1
         } else {
             (2 * threads).div_ceil(columns.len())
         };
-        let chunks = wanted.min(planes.len() / CHUNK_PLANES).max(1);
+        let chunks = per_column.min(planes.len() / CHUNK_PLANES).max(1);
         let cut = |k: usize| planes.start + planes.len() * k / chunks;
         let tile = |k: usize, c: &(Range<usize>, Range<usize>)| Tile {
             rows: c.0.clone(),

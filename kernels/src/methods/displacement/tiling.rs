@@ -65,7 +65,7 @@ impl Tiling {
     pub fn new(p: &Padded, bytes: usize, cpu: &Cpu) -> Self {
         let mut choice = Choice::new(p, bytes, cpu.caches(), cpu.threads());
         if let Some(tile) = cpu.tile() {
-            choice = choice.asked(p, tile);
+            choice = choice.with_tile(p, tile);
         }
         let cut = |n: usize, count: usize, unit: usize| -> Vec<Range<usize>> {
             (0..count)
@@ -220,7 +220,7 @@ impl Choice {
     }
 
     /// The same choice with tiles of the size that the user has set, unless they would divide the faces of the frame.
-    fn asked(self, p: &Padded, tile: cpu::Tile) -> Self {
+    fn with_tile(self, p: &Padded, tile: cpu::Tile) -> Self {
         let pieces = |whole: usize, piece: usize, most: usize| match piece {
             0 => 1,
             n => whole.div_ceil(n).min(most).max(1),
@@ -401,8 +401,12 @@ mod tests {
             (16, 15, 2, 1),
             (999, 999, 1, 1),
         ] {
-            let asked = most.asked(&p, cpu::Tile { cells, rows });
-            assert_eq!((asked.columns, asked.cuts), (columns, cuts), "{cells} {rows}");
+            let with_tile = most.with_tile(&p, cpu::Tile { cells, rows });
+            assert_eq!(
+                (with_tile.columns, with_tile.cuts),
+                (columns, cuts),
+                "{cells} {rows}"
+            );
         }
         let ring = |cells: usize| {
             let cpu = Cpu::new(1).unwrap().with_tile(Some(cpu::Tile { cells, rows: 0 }));

@@ -29,7 +29,7 @@ pub(super) fn face_points<const D: usize>(
 ) -> Vec<FacePoint<D>> {
     let mut sides = setup.mesh.absorbing().to_vec();
     sides.sort_unstable();
-    let mut found = Vec::new();
+    let mut points = Vec::new();
     for side in sides.into_iter().filter(|side| share.touches(side.element)) {
         let own = table.element(&setup.mesh.coordinates(side.element));
         let surface = table.surface(&own, cell::face::<D>(side.face));
@@ -44,7 +44,7 @@ pub(super) fn face_points<const D: usize>(
                 continue;
             };
             let impedances = contents.impedances(*local);
-            found.push(FacePoint {
+            points.push(FacePoint {
                 element: side.element as u32,
                 local: *local as u32,
                 point,
@@ -54,7 +54,7 @@ pub(super) fn face_points<const D: usize>(
             });
         }
     }
-    found
+    points
 }
 
 /// The points of absorbing faces of a block, in single precision.

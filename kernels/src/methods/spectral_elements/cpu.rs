@@ -201,9 +201,9 @@ impl<const D: usize> Engine<D> {
         setup: &Setup<D>,
         locator: &Locator<D>,
     ) -> Result<Receiver<D>, Error> {
-        let found = locator.locate(what, at)?;
-        let points = self.points_of(found.element);
-        Ok(Receiver::new(setup, points, &found, Quantity::Strain))
+        let location = locator.locate(what, at)?;
+        let points = self.points_of(location.element);
+        Ok(Receiver::new(setup, points, &location, Quantity::Strain))
     }
 
     /// The points of one of the subdomain's elements; empty for other elements.
@@ -216,8 +216,8 @@ impl<const D: usize> Engine<D> {
             return of(&self.blocks, home);
         }
         let fluid = self.fluid.as_ref();
-        let found = fluid.and_then(|fluid| Some(of(&fluid.blocks, fluid.homes.find(element)?)));
-        found.unwrap_or_default()
+        let in_fluid = fluid.and_then(|fluid| Some(of(&fluid.blocks, fluid.homes.find(element)?)));
+        in_fluid.unwrap_or_default()
     }
 
     /// One of the subdomain's elements that contain this point.

@@ -52,7 +52,7 @@ pub(super) fn contacts<const D: usize>(
     share: &Share<'_>,
     table: &Tabulated<D>,
 ) -> Vec<Contact<D>> {
-    let mut found = Vec::new();
+    let mut contacts = Vec::new();
     let sides =
         (0..setup.mesh.len()).flat_map(|element| (0..faces::<D>()).map(move |face| Side { element, face }));
     for side in sides.filter(|side| setup.is_fluid(side.element)) {
@@ -72,7 +72,7 @@ pub(super) fn contacts<const D: usize>(
             let Some(point) = share.at(side.element, *local) else {
                 continue;
             };
-            found.push(Contact {
+            contacts.push(Contact {
                 fluid: side.element as u32,
                 solid: other.element as u32,
                 point,
@@ -80,7 +80,7 @@ pub(super) fn contacts<const D: usize>(
             });
         }
     }
-    found
+    contacts
 }
 
 /// The points of absorbing faces and of contacts, where terms other than those of elements act on a subdomain.
@@ -194,11 +194,11 @@ impl<const D: usize> Fluid<D> {
         let gather = |block: &Block<D>| {
             let of_lane = |(lane, element): (usize, &u32)| {
                 let first = own.partition_point(|p| p.0.element < *element);
-                let found: Vec<_> = own[first..]
+                let of_element: Vec<_> = own[first..]
                     .iter()
                     .take_while(|p| p.0.element == *element)
                     .collect();
-                found
+                of_element
                     .into_iter()
                     .map(|(p, z)| ((block.place(lane, p.local), p.point), *z as f32))
                     .collect::<Vec<_>>()

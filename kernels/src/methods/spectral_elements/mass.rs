@@ -130,8 +130,8 @@ pub(super) fn masses<const D: usize>(
     };
     // Elements are evaluated in parallel, and their masses are added by one thread in the order of the elements.
     for some in elements.chunks(TOGETHER) {
-        let found: Vec<Vec<f64>> = some.par_iter().map(of_element).collect();
-        for (element, masses) in some.iter().zip(found) {
+        let masses_of_some: Vec<Vec<f64>> = some.par_iter().map(of_element).collect();
+        for (element, masses) in some.iter().zip(masses_of_some) {
             for (local, own) in masses.into_iter().enumerate() {
                 if let Some(point) = share.at(*element, local) {
                     mass[point as usize] += own;

@@ -148,10 +148,10 @@ impl<const D: usize> Setup<'_, D> {
 
     fn contents_at(&self, element: usize, positions: &[[f64; D]]) -> Contents {
         let region = self.mesh.regions()[element] as usize;
-        let asked = self
+        let of_points = self
             .points
             .and_then(|points| points.of_element(element, region, positions));
-        let Some(mut points) = asked.filter(|points| !points.is_empty()) else {
+        let Some(mut points) = of_points.filter(|points| !points.is_empty()) else {
             return Contents(vec![self.of_region(element)]);
         };
         let loss = self.loss_of_region(region);

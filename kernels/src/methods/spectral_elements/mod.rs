@@ -208,7 +208,7 @@ pub struct Shot<const D: usize> {
     /// Steps between two snapshots, if there are any.
     pub jsnap: Option<usize>,
     /// Points of a component of a snapshot in metres, in file order; zeros are written for points outside the mesh.
-    pub film: Vec<[f64; D]>,
+    pub snapshot_points: Vec<[f64; D]>,
     /// Steps between two searches for non-finite values.
     pub jcheck: usize,
 }
@@ -221,7 +221,7 @@ impl<const D: usize> Default for Shot<D> {
             receivers: Vec::new(),
             quantity: Quantity::default(),
             jsnap: None,
-            film: Vec::new(),
+            snapshot_points: Vec::new(),
             jcheck: 100,
         }
     }
@@ -229,7 +229,7 @@ impl<const D: usize> Default for Shot<D> {
 
 impl<const D: usize> Shot<D> {
     /// The quantity of snapshots: pressure if the receivers record it, else velocity.
-    pub fn filmed(&self) -> Quantity {
+    pub fn snapshot_quantity(&self) -> Quantity {
         match self.quantity {
             Quantity::Pressure => Quantity::Pressure,
             _ => Quantity::Velocity,
@@ -244,7 +244,7 @@ impl<const D: usize> Shot<D> {
             jdata: self.jdata,
             receivers: self.receivers.len(),
             components: self.quantity.components(D),
-            snapshot_components: self.filmed().components(D),
+            snapshot_components: self.snapshot_quantity().components(D),
             jsnap: self.jsnap,
             jcheck: self.jcheck,
         }

@@ -151,13 +151,13 @@ mod tests {
             pml: None,
             sources: &[],
         };
-        let found = with_box(&setup, 3, |small| {
+        let rate = with_box(&setup, 3, |small| {
             assert_eq!(small.mesh.len(), 3usize.pow(D as u32));
             assert!(small.dt <= small.bound().limit);
             calibrate(small, &Cpu::new(1)?)
         });
-        let found = found.unwrap();
-        assert!(found > 100.0 && found < 1e9, "{found} elements per second");
+        let rate = rate.unwrap();
+        assert!(rate > 100.0 && rate < 1e9, "{rate} elements per second");
     }
 
     #[test]

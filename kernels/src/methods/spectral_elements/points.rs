@@ -5,7 +5,7 @@ use super::recording::on_its_side;
 use super::{Setup, Source, Strength};
 use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
 use crate::mesh::step::Law;
-use crate::mesh::{Basis, Found, Locator, Place};
+use crate::mesh::{Basis, Location, Locator, Place};
 use crate::receiver::Quantity;
 use crate::{Error, Hint, message};
 
@@ -44,19 +44,19 @@ fn sort<const D: usize, const C: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
     (homes, count): (&Homes, usize),
-    elements: impl Fn(Found<D>, &Source<D>) -> Vec<Found<D>>,
-    weigh: impl Fn(usize, &Found<D>, &Source<D>) -> Result<Vec<[f64; C]>, Error>,
+    elements: impl Fn(Location<D>, &Source<D>) -> Vec<Location<D>>,
+    weigh: impl Fn(usize, &Location<D>, &Source<D>) -> Result<Vec<[f64; C]>, Error>,
 ) -> Result<Vec<Vec<Placed<C>>>, Error> {
     let mut placed = vec![Vec::new(); count];
     for (k, source) in setup.sources.iter().enumerate() {
-        let found = locator.locate(&format!("source {}", k + 1), source.at)?;
-        let shares = elements(found, source);
+        let location = locator.locate(&format!("source {}", k + 1), source.at)?;
+        let shares = elements(location, source);
         let part = 1.0 / shares.len() as f64;
-        for found in shares {
-            let Some((block, lane)) = homes.find(found.element) else {
+        for location in shares {
+            let Some((block, lane)) = homes.find(location.element) else {
                 continue;
             };
-            let weights = weigh(k, &found, source)?.into_iter();
+            let weights = weigh(k, &location, source)?.into_iter();
             placed[block].push(Placed {
                 lane,
                 weights: weights.map(|w| w.map(|x| (part * x) as f32)).collect(),
@@ -73,15 +73,15 @@ fn sort<const D: usize, const C: usize>(
 pub(super) fn shares<const D: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
-    found: Found<D>,
+    location: Location<D>,
     source: &Source<D>,
-) -> Vec<Found<D>> {
-    if matches!(source.strength, Strength::Force(_)) || setup.is_fluid(found.element) {
-        return vec![found];
+) -> Vec<Location<D>> {
+    if matches!(source.strength, Strength::Force(_)) || setup.is_fluid(location.element) {
+        return vec![location];
     }
     let region = |element: usize| setup.mesh.regions()[element];
     let mut all = locator.sharing(source.at);
-    all.retain(|other| region(other.element) == region(found.element));
+    all.retain(|other| region(other.element) == region(location.element));
     all
 }
 
@@ -106,9 +106,9 @@ impl<const D: usize> Placed<D> {
         locator: &Locator<D>,
         homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        let elements = |found, source: &_| shares(setup, locator, found, source);
-        sort(setup, locator, homes, elements, |_, found, source| {
-            Ok(weights(setup, found, &source.strength))
+        let elements = |location, source: &_| shares(setup, locator, location, source);
+        sort(setup, locator, homes, elements, |_, location, source| {
+            Ok(weights(setup, location, &source.strength))
         })
     }
 }
@@ -125,16 +125,16 @@ impl Placed<1> {
         locator: &Locator<D>,
         homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        let elements = |found, source: &Source<D>| {
+        let elements = |location, source: &Source<D>| {
             vec![on_its_side(
                 setup,
                 locator,
                 (Quantity::Pressure, source.at),
-                found,
+                location,
             )]
         };
-        sort(setup, locator, homes, elements, |_, found, _| {
-            let all = polynomials(setup.basis, found.local).into_iter();
+        sort(setup, locator, homes, elements, |_, location, _| {
+            let all = polynomials(setup.basis, location.local).into_iter();
             Ok(all.map(|(h, _)| [h]).collect())
         })
     }
@@ -149,13 +149,13 @@ impl Placed<1> {
         table: &Tabulated<D>,
         homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        let elements = |found, source: &_| shares(setup, locator, found, source);
-        sort(setup, locator, homes, elements, |k, found, source| {
+        let elements = |location, source: &_| shares(setup, locator, location, source);
+        sort(setup, locator, homes, elements, |k, location, source| {
             let place = format!(
                 "source {} at {} lies in element {}, a fluid",
                 k + 1,
                 Place::from(source.at),
-                found.element
+                location.element
             );
             let Strength::Moment(moment) = &source.strength else {
                 return Err(Error::setup(message![
@@ -174,7 +174,7 @@ impl Placed<1> {
                     "{place}, where only explosions are possible: make it one (equal mxx, myy and mzz, and no shear), or move it into a solid"
                 )));
             }
-            Ok(weights_in_fluid(setup, table, found, mean))
+            Ok(weights_in_fluid(setup, table, location, mean))
         })
     }
 }
@@ -183,11 +183,11 @@ impl Placed<1> {
 pub(super) fn weights_in_fluid<const D: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,
-    found: &Found<D>,
+    location: &Location<D>,
     moment: f64,
 ) -> Vec<[f64; 1]> {
-    let contents = setup.contents(found.element, table);
-    let polynomials = polynomials(setup.basis, found.local);
+    let contents = setup.contents(location.element, table);
+    let polynomials = polynomials(setup.basis, location.local);
     let weight = |(point, (h, _)): (usize, &(f64, _))| match contents.medium(point).law {
         Law::Fluid(modulus) => [h * (-moment / modulus)],
         _ => [0.0],
@@ -197,10 +197,10 @@ pub(super) fn weights_in_fluid<const D: usize>(
 
 /// The position displaced by `by` metres, in the coordinates of the same element, which is extrapolated beyond its
 /// sides.
-pub(super) fn moved<const D: usize>(setup: &Setup<D>, found: &Found<D>, by: [f64; D]) -> Found<D> {
-    let nodes = setup.mesh.coordinates(found.element);
+pub(super) fn moved<const D: usize>(setup: &Setup<D>, location: &Location<D>, by: [f64; D]) -> Location<D> {
+    let nodes = setup.mesh.coordinates(location.element);
     let at = |local: [f64; D]| map(setup.mesh.order(), &nodes, local);
-    let (start, mut local) = (at(found.local).0, found.local);
+    let (start, mut local) = (at(location.local).0, location.local);
     // Newton's method converges in a few steps, because sides bend little over a small distance.
     for _ in 0..4 {
         let (x, slopes) = at(local);
@@ -210,20 +210,20 @@ pub(super) fn moved<const D: usize>(setup: &Setup<D>, found: &Found<D>, by: [f64
             *local += (0..D).map(|c| turn[a][c] * left[c]).sum::<f64>();
         }
     }
-    Found { local, ..*found }
+    Location { local, ..*location }
 }
 
 /// Force on every point of the element.
 pub(super) fn weights<const D: usize>(
     setup: &Setup<D>,
-    found: &Found<D>,
+    location: &Location<D>,
     strength: &Strength<D>,
 ) -> Vec<[f64; D]> {
-    let polynomials = polynomials(setup.basis, found.local);
+    let polynomials = polynomials(setup.basis, location.local);
     match strength {
         Strength::Force(force) => polynomials.iter().map(|(h, _)| force.map(|f| h * f)).collect(),
         Strength::Moment(moment) => {
-            let slope = along_space(setup, found);
+            let slope = along_space(setup, location);
             let at_point = |slopes: &[f64; D]| -> [f64; D] {
                 let slopes = slope(slopes);
                 moment.map(|row| (0..D).map(|d| row[d] * slopes[d]).sum())
@@ -234,15 +234,15 @@ pub(super) fn weights<const D: usize>(
 }
 
 /// Converts slopes along the axes of the cell to slopes along the axes of the mesh.
-fn along_space<const D: usize>(setup: &Setup<D>, found: &Found<D>) -> impl Fn(&[f64; D]) -> [f64; D] {
-    let nodes = setup.mesh.coordinates(found.element);
-    let inverse = inverse(&map(setup.mesh.order(), &nodes, found.local).1);
+fn along_space<const D: usize>(setup: &Setup<D>, location: &Location<D>) -> impl Fn(&[f64; D]) -> [f64; D] {
+    let nodes = setup.mesh.coordinates(location.element);
+    let inverse = inverse(&map(setup.mesh.order(), &nodes, location.local).1);
     move |slopes| std::array::from_fn(|d| (0..D).map(|a| inverse[a][d] * slopes[a]).sum())
 }
 
 /// The slopes of a polynomial along the axes of the mesh.
-fn turned<const D: usize>(setup: &Setup<D>, found: &Found<D>) -> impl Fn(&(f64, [f64; D])) -> [f32; D] {
-    let slope = along_space(setup, found);
+fn turned<const D: usize>(setup: &Setup<D>, location: &Location<D>) -> impl Fn(&(f64, [f64; D])) -> [f32; D] {
+    let slope = along_space(setup, location);
     move |(_, slopes)| slope(slopes).map(|x| x as f32)
 }
 
@@ -285,20 +285,25 @@ pub struct Receiver<const D: usize> {
 
 impl<const D: usize> Receiver<D> {
     /// A receiver in an element with these points of the subdomain.
-    pub(super) fn new(setup: &Setup<D>, points: Vec<u32>, found: &Found<D>, quantity: Quantity) -> Self {
-        let polynomials = polynomials(setup.basis, found.local);
+    pub(super) fn new(
+        setup: &Setup<D>,
+        points: Vec<u32>,
+        location: &Location<D>,
+        quantity: Quantity,
+    ) -> Self {
+        let polynomials = polynomials(setup.basis, location.local);
         let weights: Vec<f64> = polynomials.iter().map(|(h, _)| *h).collect();
         let slopes = match quantity.is_of_slopes() {
-            true => polynomials.iter().map(turned(setup, found)).collect(),
+            true => polynomials.iter().map(turned(setup, location)).collect(),
             false => Vec::new(),
         };
         Self {
-            element: found.element as u32,
+            element: location.element as u32,
             points,
             slopes,
             gradient: setup
-                .is_fluid(found.element)
-                .then(|| gradient(setup, found.element, &weights)),
+                .is_fluid(location.element)
+                .then(|| gradient(setup, location.element, &weights)),
             weights: weights.iter().map(|h| *h as f32).collect(),
         }
     }

@@ -8,7 +8,7 @@ use super::pml;
 use super::points::Receiver;
 use super::{Quantity, Setup, Shot};
 use crate::mesh::step::Law;
-use crate::mesh::{Found, Locator, Place};
+use crate::mesh::{Location, Locator, Place};
 use crate::{Error, Hint, message};
 
 /// Receivers and snapshot points in a subdomain's own elements.
@@ -20,11 +20,11 @@ pub(super) struct Recording<const D: usize> {
     /// The receivers of the subdomain with their numbers, in ascending order.
     pub(super) receivers: Vec<(usize, Receiver<D>)>,
     /// The quantity of snapshots.
-    pub(super) filmed: Quantity,
+    pub(super) snapshot_quantity: Quantity,
     /// The ranges of the points of snapshots in this subdomain.
-    pub(super) film: Vec<Range<usize>>,
+    pub(super) snapshot_ranges: Vec<Range<usize>>,
     /// The points of these ranges; `None` outside the mesh.
-    pub(super) film_points: Vec<Option<Receiver<D>>>,
+    pub(super) snapshot_points: Vec<Option<Receiver<D>>>,
     pub(super) pieces: VecDeque<Vec<f32>>,
     /// Global numbers of the points, in ascending order, and the ranges of those that no lower subdomain has.
     pub(super) global: Vec<u32>,
@@ -72,18 +72,19 @@ impl<const D: usize> Recording<D> {
         }
         let points_of = |element: usize| share.owns(element).then(|| share.element(element));
         let receivers = receivers(setup, shot, locator, points_of)?;
-        let (mut film, mut film_points) = (Vec::new(), Vec::new());
-        for (number, at) in shot.film.iter().enumerate() {
-            let found = locator.find(*at);
+        let (mut numbers, mut snapshot_points) = (Vec::new(), Vec::new());
+        for (number, at) in shot.snapshot_points.iter().enumerate() {
+            let location = locator.find(*at);
             // Points outside the mesh belong to no subdomain: the first one writes zeros there.
-            let mine = found
+            let mine = location
                 .as_ref()
                 .map_or(share.number == 0, |f| share.owns(f.element));
             if mine {
-                let receiver =
-                    |f: &Found<D>| Receiver::new(setup, share.element(f.element), f, shot.filmed());
-                film.push(number as u32);
-                film_points.push(found.as_ref().map(receiver));
+                let receiver = |f: &Location<D>| {
+                    Receiver::new(setup, share.element(f.element), f, shot.snapshot_quantity())
+                };
+                numbers.push(number as u32);
+                snapshot_points.push(location.as_ref().map(receiver));
             }
         }
         let element = |e: &u32| {
@@ -94,9 +95,9 @@ impl<const D: usize> Recording<D> {
             quantity: shot.quantity,
             count: shot.receivers.len(),
             receivers,
-            filmed: shot.filmed(),
-            film: ranges(film.into_iter()),
-            film_points,
+            snapshot_quantity: shot.snapshot_quantity(),
+            snapshot_ranges: ranges(numbers.into_iter()),
+            snapshot_points,
             pieces: VecDeque::new(),
             owned: share.owned_points(),
             global: share.global.clone(),
@@ -149,8 +150,8 @@ impl<const D: usize> Recording<D> {
     }
 
     pub(super) fn describe(&self, element: u32) -> (String, String) {
-        let found = self.elements.binary_search_by_key(&element, |e| e.0);
-        let Some((_, region, centre)) = found.ok().map(|k| self.elements[k]) else {
+        let index = self.elements.binary_search_by_key(&element, |e| e.0);
+        let Some((_, region, centre)) = index.ok().map(|k| self.elements[k]) else {
             return (format!("element {element}"), String::new());
         };
         (
@@ -172,22 +173,22 @@ pub(super) fn receivers<const D: usize>(
 ) -> Result<Vec<(usize, Receiver<D>)>, Error> {
     let mut receivers = Vec::new();
     for (number, at) in shot.receivers.iter().enumerate() {
-        let found = locator.locate(&format!("receiver {}", number + 1), *at)?;
-        let found = on_its_side(setup, locator, (shot.quantity, *at), found);
-        if shot.quantity.is_of_slopes() && setup.is_fluid(found.element) {
+        let location = locator.locate(&format!("receiver {}", number + 1), *at)?;
+        let location = on_its_side(setup, locator, (shot.quantity, *at), location);
+        if shot.quantity.is_of_slopes() && setup.is_fluid(location.element) {
             return Err(Error::setup(message![
                 format!(
                     "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; ",
                     number + 1,
                     Place::from(*at),
-                    found.element
+                    location.element
                 ),
                 Hint::Pressure,
                 " or move it into a solid",
             ]));
         }
-        if let Some(points) = points_of(found.element) {
-            receivers.push((number, Receiver::new(setup, points, &found, shot.quantity)));
+        if let Some(points) = points_of(location.element) {
+            receivers.push((number, Receiver::new(setup, points, &location, shot.quantity)));
         }
     }
     Ok(receivers)
@@ -199,18 +200,18 @@ pub(super) fn on_its_side<const D: usize>(
     setup: &Setup<D>,
     locator: &Locator<'_, D>,
     (quantity, at): (Quantity, [f64; D]),
-    found: Found<D>,
-) -> Found<D> {
+    location: Location<D>,
+) -> Location<D> {
     let wants_fluid = match quantity {
         Quantity::Pressure => true,
         _ if quantity.is_of_slopes() => false,
-        _ => return found,
+        _ => return location,
     };
-    let is_right = |found: &Found<D>| setup.is_fluid(found.element) == wants_fluid;
-    if is_right(&found) {
-        return found;
+    let is_right = |location: &Location<D>| setup.is_fluid(location.element) == wants_fluid;
+    if is_right(&location) {
+        return location;
     }
-    locator.sharing(at).into_iter().find(is_right).unwrap_or(found)
+    locator.sharing(at).into_iter().find(is_right).unwrap_or(location)
 }
 
 fn medium<const D: usize>(setup: &Setup<D>, region: usize) -> String {

@@ -246,6 +246,6 @@ fn holds<const D: usize>(
     (0..D)
         .filter(|c| lattice.n[*c] == 1)
         .for_each(|c| x[c] = centre[c]);
-    let found = locator.local(element, x);
-    found.is_some_and(|(_, beyond)| beyond <= ON_SIDE)
+    let local = locator.local(element, x);
+    local.is_some_and(|(_, beyond)| beyond <= ON_SIDE)
 }

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thin_layer_sends_back_what_the_head_of_this_file_says() {
+    fn a_thin_layer_reflects_the_shares_at_the_head_of_this_file() {
         // The tolerance is half a unit of the last digit in the documentation of this module.
         for (wavelengths, percent, digit) in [
             (0.25, 44.0, 0.5),
@@ -231,9 +231,12 @@ mod tests {
             (2.0, 0.7, 0.05),
             (3.0, 0.45, 0.005),
         ] {
-            let found = 100.0 * reflected(wavelengths, 0.03);
-            println!("{wavelengths}: {found:.3} %");
-            assert!((found - percent).abs() <= digit, "{wavelengths}: {found}");
+            let reflection = 100.0 * reflected(wavelengths, 0.03);
+            println!("{wavelengths}: {reflection:.3} %");
+            assert!(
+                (reflection - percent).abs() <= digit,
+                "{wavelengths}: {reflection}"
+            );
         }
     }
 }

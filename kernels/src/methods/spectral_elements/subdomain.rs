@@ -178,21 +178,21 @@ impl<const D: usize> Sampler for Engine<D> {
     }
 
     fn snapshot_share(&self) -> Vec<Range<usize>> {
-        self.recording.film.clone()
+        self.recording.snapshot_ranges.clone()
     }
 
     fn pieces(&self) -> usize {
-        usize::from(!self.recording.film.is_empty())
+        usize::from(!self.recording.snapshot_ranges.is_empty())
     }
 
     fn request_piece(&mut self, component: usize, _: usize) -> Result<(), Error> {
-        let quantity = self.recording.filmed;
+        let quantity = self.recording.snapshot_quantity;
         let axis = Self::axis(quantity, component);
         let value = |receiver: &Option<_>| {
             let inside = receiver.as_ref();
             inside.map_or(0.0, |receiver| self.record(receiver, quantity)[axis])
         };
-        let piece = self.recording.film_points.iter().map(value).collect();
+        let piece = self.recording.snapshot_points.iter().map(value).collect();
         self.recording.pieces.push_back(piece);
         Ok(())
     }

@@ -185,9 +185,9 @@ impl<T: Real> Edges<T> {
         let [low, high] = cut(&ends[0], pitch, PITCH);
         let (mut layer, mut weights) = (None, None);
         match &frame.absorber {
-            Absorber::Cpml(made_of) => {
+            Absorber::Cpml(settings) => {
                 let axis = |k: usize| {
-                    [0.0, 0.5].map(|shift| padded_to(made_of.factors(&ends[k], shift, dt), k, pitch))
+                    [0.0, 0.5].map(|shift| padded_to(settings.factors(&ends[k], shift, dt), k, pitch))
                 };
                 layer = Some([axis(0), axis(1), axis(2)]);
             }

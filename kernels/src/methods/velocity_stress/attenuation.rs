@@ -176,11 +176,11 @@ impl<T: Real> Relaxation<T> {
         losses.check(&padded)?;
         let law = losses.law(padded.ndim());
         let weak = split(raw, losses, &law, on)?;
-        let made = Self {
+        let relaxation = Self {
             weak: Staggered::relaxing(&weak, class, (shot.dt, shot.shears_in_place), on)?,
             patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, shot.dt)),
         };
-        Ok((made, weak))
+        Ok((relaxation, weak))
     }
 
     /// Memory variables per stress and cell.
@@ -313,10 +313,10 @@ fn split<T: Real>(
     let (nz, rows) = (padded.model.n[0], lines_of_plane(&padded));
     let mut weak = Medium::part(&padded, raw.planes())?;
     let arrays = plane_names(padded.ndim()).len() + 1;
-    let (held, wanted) = (raw.planes(), needed(&padded, prepared));
+    let (held, needed_planes) = (raw.planes(), needed(&padded, prepared));
     let (first, end) = (
-        held.start.max(wanted.start) * rows,
-        held.end.min(wanted.end) * rows,
+        held.start.max(needed_planes.start) * rows,
+        held.end.min(needed_planes.end) * rows,
     );
     let most = (BLOCK / (nz * arrays)).clamp(1, end - first);
     let mut unrelaxed = vec![T::of(0.0); arrays * most * nz];
@@ -355,7 +355,7 @@ impl Split<'_> {
         let array = lines.len() / arrays;
         // The unrelaxed and the relaxing part of each line, `[array][z]`.
         let from = &*lines;
-        let made: Vec<[Vec<T>; 2]> = cpu.install(|| {
+        let parts: Vec<[Vec<T>; 2]> = cpu.install(|| {
             let each = (0..array / nz).into_par_iter();
             let start = || [Known::new(self.law), Known::new(self.law)];
             let line = |known: &mut [Known<'_>; 2], line: usize| {
@@ -368,8 +368,8 @@ impl Split<'_> {
             cpu.install(|| {
                 let each = to.par_chunks_mut(array).enumerate();
                 each.for_each(|(a, values)| {
-                    let lines = values.chunks_mut(nz).zip(&made);
-                    lines.for_each(|(to, made)| to.copy_from_slice(&made[k][a * nz..(a + 1) * nz]));
+                    let lines = values.chunks_mut(nz).zip(&parts);
+                    lines.for_each(|(to, part)| to.copy_from_slice(&part[k][a * nz..(a + 1) * nz]));
                 });
             });
         }
@@ -388,17 +388,17 @@ fn split_line<T: Real>(
     let (ndim, nz) = (padded.ndim(), padded.model.n[0]);
     let pairs = Coefficients::Orthorhombic.table(ndim).pairs;
     let planes = pairs.len();
-    let mut made = [(); 2].map(|()| vec![T::of(0.0); (planes + 1) * nz]);
+    let mut parts = [(); 2].map(|()| vec![T::of(0.0); (planes + 1) * nz]);
     for z in 0..nz {
         let cell = line * nz + z;
         let (p, s) = (known_p.loss(&losses.qp, cell), known_s.loss(&losses.qs, cell));
         let c = |k: usize| c(k, z).f64();
-        for (made, [p, s]) in made.iter_mut().zip([
+        for (part, [p, s]) in parts.iter_mut().zip([
             [p.unrelaxed, s.unrelaxed],
             [p.unrelaxed * p.phi, s.unrelaxed * s.phi],
         ]) {
             for (k, &(i, j)) in pairs.iter().enumerate() {
-                made[k * nz + z] = T::of(if i != j {
+                part[k * nz + z] = T::of(if i != j {
                     let shear = c(slot(ndim, (9 - i - j, 9 - i - j)));
                     p * (c(k) + 2.0 * shear) - 2.0 * s * shear
                 } else if i > 3 {
@@ -407,8 +407,8 @@ fn split_line<T: Real>(
                     p * c(k)
                 });
             }
-            made[planes * nz + z] = T::of(c(planes));
+            part[planes * nz + z] = T::of(c(planes));
         }
     }
-    made
+    parts
 }

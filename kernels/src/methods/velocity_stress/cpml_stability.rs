@@ -14,7 +14,7 @@ pub struct Watch {
     padded: Padded,
     block: Vec<f32>,
     /// The cell, preceded by its sort key in the search.
-    found: Option<([usize; 6], Growing)>,
+    first: Option<([usize; 6], Growing)>,
 }
 
 impl Watch {
@@ -24,13 +24,13 @@ impl Watch {
             frame: *frame,
             padded: padded.clone(),
             block: Vec::new(),
-            found: None,
+            first: None,
         }
     }
 
     /// The first growing cell of the blocks so far.
-    pub fn found(&self) -> Option<Growing> {
-        self.found.map(|(_, growing)| growing)
+    pub fn growing(&self) -> Option<Growing> {
+        self.first.map(|(_, growing)| growing)
     }
 
     /// Length of a line, all arrays together.
@@ -81,8 +81,8 @@ impl Watch {
                 if let Some(z) = self.face((x, y), axis, side).find(grows) {
                     let cell = [z + low[0], x + low[1], if ndim == 3 { y + low[2] } else { 0 }];
                     let place = [axis, side, other, y, x, z];
-                    if self.found.is_none_or(|(before, _)| place < before) {
-                        self.found = Some((place, (cell, [axis, other])));
+                    if self.first.is_none_or(|(before, _)| place < before) {
+                        self.first = Some((place, (cell, [axis, other])));
                     }
                 }
             }

@@ -157,12 +157,12 @@ impl<T: Real> CpuSlab<T> {
     fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
         let (p, threads) = (&self.setup.padded, self.setup.cpu.threads());
         let Tiling { columns, cuts, .. } = self.tiling;
-        let wanted = if threads == 1 {
+        let per_column = if threads == 1 {
             1
         } else {
             (4 * threads).div_ceil(columns * cuts)
         };
-        let chunks = wanted.min(planes.len() / CHUNK_PLANES).max(1);
+        let chunks = per_column.min(planes.len() / CHUNK_PLANES).max(1);
         self.tiling.tiles(p, &rows(p), planes, chunks)
     }
 

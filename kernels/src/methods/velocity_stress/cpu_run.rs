@@ -107,7 +107,7 @@ impl<T: Real> Sampler for CpuSlab<T> {
         let planes = self.layout.piece(self.window_planes(), 1, piece);
         let p = &self.setup.padded;
         let [z, x, _] = &self.setup.window;
-        let (fields, share) = self.setup.quantity.filmed().fields(p.ndim(), component);
+        let (fields, share) = self.setup.quantity.of_snapshots().fields(p.ndim(), component);
         let mut piece = Vec::new();
         for plane in planes {
             for row in if p.ndim() == 3 { x.clone() } else { 0..1 } {

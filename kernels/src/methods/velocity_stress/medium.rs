@@ -77,11 +77,11 @@ impl<T: Real> Staggered<T> {
         (dt, shears_in_place): (f64, bool),
         on: OnPlanes<'_>,
     ) -> Result<Self, Error> {
-        let mut made = Self::relaxing(raw, class, (dt, shears_in_place), on)?;
-        made.buoyancy = (0..made.padded.ndim())
+        let mut medium = Self::relaxing(raw, class, (dt, shears_in_place), on)?;
+        medium.buoyancy = (0..medium.padded.ndim())
             .map(|a| fill(raw, on, raw.density(), Mean::Over(dt, a)))
             .collect::<Result<_, _>>()?;
-        Ok(made)
+        Ok(medium)
     }
 
     /// The stiffness of a medium without its buoyancy. Isotropic media share arrays between stiffnesses.

@@ -357,7 +357,7 @@ fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
         jdata: shot.jdata,
         receivers,
         components: shot.quantity.components(padded.ndim()),
-        snapshot_components: shot.quantity.filmed().components(padded.ndim()),
+        snapshot_components: shot.quantity.of_snapshots().components(padded.ndim()),
         jsnap: shot.snapshots.as_ref().map(|s| s.every),
         jcheck: shot.jcheck,
     }

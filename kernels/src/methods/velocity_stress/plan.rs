@@ -1,7 +1,7 @@
 //! Measures the speed of a machine at this method within about a second, on a small part of a run's grid.
 
 use super::SLABS;
-use super::born::{Born, CheckpointSchedule, Parameters, Wanted};
+use super::born::{Born, CheckpointSchedule, ImageRequest, Parameters};
 use super::{Attenuation, Frame, Shot, Simulation, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
@@ -111,7 +111,7 @@ pub enum Linearised<'a> {
     /// Applies the adjoint: records the background and returns gradients of the parameters.
     Back,
     /// Records the background and forms these images in the reverse sweep.
-    Images(&'a Wanted),
+    Images(&'a ImageRequest),
 }
 
 /// Measures the seconds per cell and step of a linearised shot on a device, or on processors: of the forward run
@@ -152,21 +152,21 @@ pub fn calibrate_linearised<A: Accelerator>(
             let schedule = CheckpointSchedule::choose(steps, born.sizes(), usize::MAX / 2)?;
             speed(cells, || born.adjoint(&data, &schedule).map(drop))?
         }
-        Linearised::Images(wanted) => {
-            let wanted = inside(wanted, &grid);
-            let schedule = CheckpointSchedule::choose(steps, born.sizes_of_images(&wanted), usize::MAX / 2)?;
-            speed(cells, || born.images(&data, &schedule, &wanted).map(drop))?
+        Linearised::Images(request) => {
+            let request = inside(request, &grid);
+            let schedule = CheckpointSchedule::choose(steps, born.sizes_of_images(&request), usize::MAX / 2)?;
+            speed(cells, || born.images(&data, &schedule, &request).map(drop))?
         }
     };
     Ok([1.0 / alone, 1.0 / all])
 }
 
 /// The same number of lags, clamped to the extent of the grid.
-fn inside(wanted: &Wanted, grid: &Grid) -> Wanted {
+fn inside(request: &ImageRequest, grid: &Grid) -> ImageRequest {
     let most = grid.n.map(|n| (n as isize - 1) / 2);
     let within = |lag: &[isize; 3]| [0, 1, 2].map(|a| lag[a].clamp(-most[a], most[a]));
-    Wanted {
-        kinds: wanted.kinds.clone(),
-        lags: wanted.lags.iter().map(within).collect(),
+    ImageRequest {
+        kinds: request.kinds.clone(),
+        lags: request.lags.iter().map(within).collect(),
     }
 }

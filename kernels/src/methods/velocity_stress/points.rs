@@ -116,9 +116,9 @@ impl Placer<'_> {
 
     /// The weights for a source. Close to a free surface they differ from those of a receiver ([`Adjoint`]).
     pub fn spread(&self, point: Point, axis: usize, field: usize) -> Weights {
-        let mut found = self.read(point, axis, field);
+        let mut nodes = self.read(point, axis, field);
         let Some(adjoint) = self.free.filter(|_| axis == 0) else {
-            return found;
+            return nodes;
         };
         let (ndim, top) = (self.padded.ndim(), self.padded.low[0]);
         let shifted = staggered(ndim, field)[0];
@@ -130,10 +130,10 @@ impl Placer<'_> {
         };
         let half = 0.5 * f64::from(u8::from(shifted));
         let depth = self.cells(point, axis, field) + half - top as f64;
-        let first = found.first.checked_sub(top);
-        let weights = first.and_then(|first| adjoint.weights(acts, first, found.weights.len(), depth));
-        found.weights = weights.unwrap_or(found.weights);
-        found
+        let first = nodes.first.checked_sub(top);
+        let weights = first.and_then(|first| adjoint.weights(acts, first, nodes.weights.len(), depth));
+        nodes.weights = weights.unwrap_or(nodes.weights);
+        nodes
     }
 
     /// The coordinate of a point along an axis in cells of a field.

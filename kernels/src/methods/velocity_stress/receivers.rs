@@ -36,10 +36,10 @@ impl Quantity {
     }
 
     /// The quantity of the snapshots where receivers record this one.
-    pub fn filmed(self) -> Self {
+    pub fn of_snapshots(self) -> Self {
         match self {
             Self::Pressure => Self::Pressure,
-            Self::Readings(readings) if readings.films_pressure => Self::Pressure,
+            Self::Readings(readings) if readings.pressure_snapshots => Self::Pressure,
             _ => Self::Velocity,
         }
     }

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_asked_for_ahead_where_the_second_level_is_small() {
+    fn memory_is_prefetched_where_the_second_level_is_small() {
         let p = Padded::new(&Grid::new_3d([200; 3], [0.0; 3], [1.0; 3]), 10);
         for (kib, ahead) in [(256, AHEAD), (512, AHEAD), (1024, 0), (2048, 0)] {
             let cpu = Cpu::new(1).unwrap().with_caches(Caches::given(kib << 10));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_lies_in_one_tile_whatever_is_asked_for() {
+    fn every_cell_lies_in_one_tile_whatever_is_requested() {
         let p = Padded::new(&Grid::new_3d([37, 11, 9], [0.0; 3], [1.0; 3]), 4);
         for (cells, rows) in [(0, 0), (1, 1), (16, 3), (40, 7), (9999, 9999)] {
             let cpu = Cpu::new(1).unwrap().with_tile(Some(cpu::Tile { cells, rows }));

@@ -122,12 +122,12 @@ fn blocks_and_threads_change_nothing() {
             let cpu = Cpu::new(threads).unwrap();
             for step in [1, 2, 7, 41, 100, usize::MAX] {
                 let step = step.min(model.lines());
-                let found = model.read(
+                let findings = model.read(
                     &cpu,
                     step,
                     &mut Discard::new(&model.padded, Coefficients::Orthorhombic),
                 );
-                assert_eq!(found, want, "{threads} threads, blocks of {step} lines");
+                assert_eq!(findings, want, "{threads} threads, blocks of {step} lines");
             }
         }
     }
@@ -146,16 +146,20 @@ fn jumps_across_blocks() {
             *rho = if index[axis] < 3 { 2.0 } else { 3.0 };
         }
         for step in 1..=30 {
-            let found = model
+            let findings = model
                 .read(
                     &cpu,
                     step,
                     &mut Discard::new(&model.padded, Coefficients::Orthorhombic),
                 )
                 .unwrap();
-            assert_eq!(found.density_jump, 1.5, "axis {axis}, blocks of {step} lines");
-            assert_eq!(found.densities, [2.0, 3.0], "axis {axis}, blocks of {step} lines");
-            assert_eq!(Findings::from_words(&found.to_words()), Some(found));
+            assert_eq!(findings.density_jump, 1.5, "axis {axis}, blocks of {step} lines");
+            assert_eq!(
+                findings.densities,
+                [2.0, 3.0],
+                "axis {axis}, blocks of {step} lines"
+            );
+            assert_eq!(Findings::from_words(&findings.to_words()), Some(findings));
         }
     }
 }
@@ -169,12 +173,12 @@ fn the_first_bad_cell_is_named() {
     let want = model.plainly().unwrap_err();
     assert_eq!(want.cell, 15_001);
     for step in [1, 50, 700, model.lines()] {
-        let found = model.read(
+        let findings = model.read(
             &cpu,
             step,
             &mut Discard::new(&model.padded, Coefficients::Orthorhombic),
         );
-        assert_eq!(found, Err(want.clone()));
+        assert_eq!(findings, Err(want.clone()));
     }
 }
 

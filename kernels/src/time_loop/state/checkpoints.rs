@@ -155,8 +155,8 @@ impl<'a> Checkpoints<'a> {
     fn patience(&self, done: usize) -> usize {
         let steps = done.saturating_sub(self.looked.0).max(1);
         let each = self.looked.1.elapsed().as_secs_f64() / steps as f64;
-        let wanted = LOOK.as_secs_f64() / each.max(1e-9);
-        (wanted as usize).clamp(1, (2 * steps).min(LONGEST))
+        let steps_per_look = LOOK.as_secs_f64() / each.max(1e-9);
+        (steps_per_look as usize).clamp(1, (2 * steps).min(LONGEST))
     }
 
     /// Collective: exchanges the messages of all ranks.
@@ -236,10 +236,10 @@ impl<'a> Checkpoints<'a> {
         let Some((sink, places)) = self.open(subdomains)? else {
             return Ok(());
         };
-        let wanted = owned_bytes(subdomains);
+        let bytes = owned_bytes(subdomains);
         let mut copy = match self.copy.take() {
-            Some(copy) if copy.bytes() >= wanted => copy,
-            _ => Buffer::zeroed(wanted.div_ceil(size_of::<f64>()))?,
+            Some(copy) if copy.bytes() >= bytes => copy,
+            _ => Buffer::zeroed(bytes.div_ceil(size_of::<f64>()))?,
         };
         let pieces = copied(subdomains, &places, bytemuck::cast_slice_mut(copy.as_mut_slice()))?;
         let job = Arc::new(Job::new(copy, pieces, sink));

@@ -31,8 +31,8 @@ pub struct StateHeader {
 impl StateHeader {
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
-        let found = self.labels.iter().find(|(k, _)| k == key);
-        found.map(|(_, value)| value.as_str())
+        let label = self.labels.iter().find(|(k, _)| k == key);
+        label.map(|(_, value)| value.as_str())
     }
 
     /// Encodes the header, including the magic line and the length.
@@ -92,8 +92,8 @@ pub(super) fn text_bytes(lead: &[u8]) -> Result<usize, StateError> {
     let rest = lead.strip_prefix(MAGIC.as_bytes()).ok_or(StateError::NotAState)?;
     let line = rest.split(|&b| b == b'\n').next().unwrap_or(rest);
     if line != VERSION.as_bytes() {
-        let found = String::from_utf8_lossy(line).into_owned();
-        return Err(StateError::Version { found });
+        let version = String::from_utf8_lossy(line).into_owned();
+        return Err(StateError::Version { version });
     }
     let digits = &lead[LEAD - DIGITS - 1..LEAD - 1];
     let length = std::str::from_utf8(digits).ok().and_then(|d| d.parse().ok());

@@ -28,7 +28,7 @@ fn opened(source: &mut dyn StateSource) -> Result<Opened, StateError> {
     let bytes = source.bytes()?;
     let mut lead = vec![0; LEAD.min(bytes as usize)];
     source.read_at(0, &mut lead)?;
-    let short = |wanted: u64| StateError::Short { bytes, wanted };
+    let short = |expected: u64| StateError::Short { bytes, expected };
     if lead.len() < LEAD {
         let magic = super::format::MAGIC.as_bytes();
         let known = lead.len().min(magic.len());
@@ -67,14 +67,14 @@ pub fn load<S: State>(
 ) -> Result<StateHeader, Error> {
     let filled = fill(source, subdomains);
     // A single rank keeps the type of its error.
-    let (header, wanted, found) = match ranks.size() {
+    let (header, sum, own) = match ranks.size() {
         1 => filled?,
         _ => agree(ranks, filled)?,
     };
-    let sums = ranks.all_gather(&found.to_le_bytes())?;
+    let sums = ranks.all_gather(&own.to_le_bytes())?;
     let numbers = sums.iter().filter_map(|s| s.as_slice().try_into().ok());
     let whole = numbers.map(u64::from_le_bytes).fold(0, u64::wrapping_add);
-    if whole != wanted {
+    if whole != sum {
         return Err(StateError::Damaged {
             part: "what it holds",
         }
@@ -90,7 +90,7 @@ fn fill<S: State>(
     subdomains: &mut [S],
 ) -> Result<(StateHeader, u64, u64), Error> {
     let Opened { header, places, sum } = opened(source)?;
-    let mut found = 0u64;
+    let mut own = 0u64;
     let mut buffer = Vec::new();
     for subdomain in subdomains {
         same_arrays(&header.arrays, &subdomain.arrays())?;
@@ -104,13 +104,13 @@ fn fill<S: State>(
                     source
                         .read_at(places.block(number, first), &mut buffer)
                         .map_err(StateError::Io)?;
-                    found = found.wrapping_add(sum_of(number, array, &blocks, &owned, &buffer));
+                    own = own.wrapping_add(sum_of(number, array, &blocks, &owned, &buffer));
                     subdomain.load(number, blocks, &buffer)?;
                 }
             }
         }
     }
-    Ok((header, sum, found))
+    Ok((header, sum, own))
 }
 
 /// The contribution of the owned blocks to the checksum.
@@ -132,30 +132,30 @@ fn sum_of(
 }
 
 /// Checks that the arrays of the state are those of the run.
-fn same_arrays(found: &[StateArray], wanted: &[StateArray]) -> Result<(), StateError> {
+fn same_arrays(saved: &[StateArray], expected: &[StateArray]) -> Result<(), StateError> {
     let names = |arrays: &[StateArray]| {
         let all: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();
         all.join(", ")
     };
-    if names(found) != names(wanted) {
+    if names(saved) != names(expected) {
         return Err(StateError::Arrays {
-            found: names(found),
-            wanted: names(wanted),
+            saved: names(saved),
+            expected: names(expected),
         });
     }
-    for (a, b) in found.iter().zip(wanted) {
+    for (a, b) in saved.iter().zip(expected) {
         if a.number != b.number {
             return Err(StateError::Number {
-                found: a.number,
-                wanted: b.number,
+                saved: a.number,
+                expected: b.number,
             });
         }
         let size = |a: &StateArray| format!("{} blocks of {} bytes", a.blocks, a.block);
         if a != b {
             return Err(StateError::Size {
                 name: a.name.clone(),
-                found: size(a),
-                wanted: size(b),
+                saved: size(a),
+                expected: size(b),
             });
         }
     }

@@ -73,7 +73,7 @@ pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> 
         return Ok(Vec::new());
     }
     let axes = axes(job, mesh, usize::from(on_ground))?;
-    shot.film = match on_ground {
+    shot.snapshot_points = match on_ground {
         // Where there is no ground, NaN marks a point without a place, and zeros are written for it.
         true => on_the_ground(mesh, &axes)
             .into_iter()

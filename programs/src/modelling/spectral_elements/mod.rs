@@ -170,7 +170,7 @@ impl<const D: usize> Method for Run<D> {
     }
 
     fn snapshots(&self) -> (Option<&Snapshots>, usize) {
-        (None, self.shot.filmed().components(D))
+        (None, self.shot.snapshot_quantity().components(D))
     }
 
     fn scatters(&self) -> bool {

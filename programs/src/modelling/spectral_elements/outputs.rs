@@ -94,7 +94,7 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
             time,
             every,
             window: run.window.clone(),
-            components: components(shot.filmed()),
+            components: components(shot.snapshot_quantity()),
         }),
     }
 }
@@ -142,7 +142,7 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
     }
     outputs.put_clock(&run.timing);
     outputs.put_quantity(run.quantity);
-    outputs.put_quantity_of_snapshots(match shot.filmed() {
+    outputs.put_quantity_of_snapshots(match shot.snapshot_quantity() {
         Quantity::Pressure => "pressure in Pa",
         _ => "velocity in m/s",
     });

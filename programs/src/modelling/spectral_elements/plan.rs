@@ -128,7 +128,7 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
         None => 0.0,
     };
     let of_elements = run.mesh.len() as f64 * (nodes + local * (sums + relaxing + constants + 4.0));
-    let of_places = (run.shot.film.len() + run.shot.receivers.len()) as f64 * local * 8.0;
+    let of_places = (run.shot.snapshot_points.len() + run.shot.receivers.len()) as f64 * local * 8.0;
     // Layers have filters, memory variables and smoothed velocities, axis by axis.
     let axes = |pml: &Pml<D>| {
         let of = |element: usize| pml.axes(&run.mesh.coordinates(element)).count_ones();

@@ -217,7 +217,7 @@ pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> a
             judge(job, run, volumes, (on, findings))?
         }
     };
-    plan::layers_that_grow(job, run, watch.found(), on.world)?;
+    plan::layers_that_grow(job, run, watch.growing(), on.world)?;
     Ok(report)
 }
 

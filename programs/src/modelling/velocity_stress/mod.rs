@@ -186,7 +186,7 @@ impl Method for Run {
     }
 
     fn snapshots(&self) -> (Option<&Snapshots>, usize) {
-        let components = self.shot.quantity.filmed().components(self.padded.ndim());
+        let components = self.shot.quantity.of_snapshots().components(self.padded.ndim());
         (self.shot.snapshots.as_ref(), components)
     }
 

@@ -147,7 +147,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     let of = |what: What| axes(run, what, is_turned && what.is_vector());
     let (time, components) = of(What::At(shot.quantity));
     let snapshots = shot.snapshots.as_ref().map(|s| {
-        let (time, components) = axes(run, What::At(shot.quantity.filmed()), false);
+        let (time, components) = axes(run, What::At(shot.quantity.of_snapshots()), false);
         SnapshotAxes {
             time,
             every: s.every,
@@ -189,7 +189,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
         outputs.divide(Divide::of_corrected(correction, Survey::records(run)[0]));
     }
     outputs.put_clock(&run.timing);
-    let (quantity, nodes) = match shot.quantity.filmed() {
+    let (quantity, nodes) = match shot.quantity.of_snapshots() {
         Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
         _ if ndim == 3 => (
             "velocity in m/s",

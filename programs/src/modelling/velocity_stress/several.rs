@@ -119,7 +119,7 @@ impl Several {
                 pressure: has(&[Quantity::Pressure]),
                 strain: gauge == Some(false) || has(&[Quantity::Strain]),
                 rotation: has(&[Quantity::Rotation]),
-                films_pressure: what == What::At(Quantity::Pressure),
+                pressure_snapshots: what == What::At(Quantity::Pressure),
             },
             fibre,
             outputs,

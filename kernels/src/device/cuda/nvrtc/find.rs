@@ -61,41 +61,41 @@ impl std::fmt::Debug for Compiler {
 
 /// Finds the compiler; the search runs once per process.
 pub fn find() -> Result<&'static Compiler, Absent> {
-    static FOUND: OnceLock<Result<Compiler, Absent>> = OnceLock::new();
-    FOUND.get_or_init(look).as_ref().map_err(Clone::clone)
+    static COMPILER: OnceLock<Result<Compiler, Absent>> = OnceLock::new();
+    COMPILER.get_or_init(look).as_ref().map_err(Clone::clone)
 }
 
 fn look() -> Result<Compiler, Absent> {
-    let mut told = Vec::new();
+    let mut problems = Vec::new();
     if let Some(own) = folder_of("SIFAKA_NVRTC") {
-        return in_folder(&own, &mut told).ok_or_else(|| Absent::NoCompiler {
-            looked: sentence("SIFAKA_NVRTC names", &[own], &told),
+        return in_folder(&own, &mut problems).ok_or_else(|| Absent::NoCompiler {
+            looked: sentence("SIFAKA_NVRTC names", &[own], &problems),
         });
     }
     let first = toolkits_of_environment();
     let last: Vec<PathBuf> = usual_folders().into_iter().chain(python_folders()).collect();
-    let found = first
+    let compiler = first
         .iter()
-        .find_map(|folder| in_folder(folder, &mut told))
+        .find_map(|folder| in_folder(folder, &mut problems))
         .or_else(|| {
             NAMES
                 .iter()
-                .find_map(|name| open(Path::new(name), &[], &mut told))
+                .find_map(|name| open(Path::new(name), &[], &mut problems))
         })
-        .or_else(|| last.iter().find_map(|folder| in_folder(folder, &mut told)));
-    found.ok_or_else(|| {
+        .or_else(|| last.iter().find_map(|folder| in_folder(folder, &mut problems)));
+    compiler.ok_or_else(|| {
         let folders: Vec<PathBuf> = first.into_iter().chain(last).collect();
         Absent::NoCompiler {
-            looked: sentence("looked in the system's loader,", &folders, &told),
+            looked: sentence("looked in the system's loader,", &folders, &problems),
         }
     })
 }
 
-fn sentence(start: &str, folders: &[PathBuf], told: &[String]) -> String {
+fn sentence(start: &str, folders: &[PathBuf], problems: &[String]) -> String {
     let shown: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
     let mut text = format!("{start} {}", shown.join(", "));
-    if !told.is_empty() {
-        text += &format!("; what was there did not load: {}", told.join("; "));
+    if !problems.is_empty() {
+        text += &format!("; what was there did not load: {}", problems.join("; "));
     }
     text
 }
@@ -179,7 +179,7 @@ fn children(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Loads the compiler from one folder, together with its file of built-in functions, which it would not find by itself.
-fn in_folder(folder: &Path, told: &mut Vec<String>) -> Option<Compiler> {
+fn in_folder(folder: &Path, problems: &mut Vec<String>) -> Option<Compiler> {
     let is_builtins = |path: &PathBuf| {
         let name = path
             .file_name()
@@ -194,19 +194,19 @@ fn in_folder(folder: &Path, told: &mut Vec<String>) -> Option<Compiler> {
         .filter(|file| file.is_file());
     for file in files {
         let builtins: Vec<PathBuf> = children(folder).into_iter().filter(is_builtins).collect();
-        if let Some(compiler) = open(&file, &builtins, told) {
+        if let Some(compiler) = open(&file, &builtins, problems) {
             return Some(compiler);
         }
     }
     None
 }
 
-fn open(file: &Path, first: &[PathBuf], told: &mut Vec<String>) -> Option<Compiler> {
+fn open(file: &Path, first: &[PathBuf], problems: &mut Vec<String>) -> Option<Compiler> {
     let mut libraries = Vec::new();
     // Only files that do not load are reported, not names that the loader does not know.
-    let mut tell = |problem: String| {
+    let mut report = |problem: String| {
         if file.is_absolute() {
-            told.push(problem);
+            problems.push(problem);
         }
     };
     for path in first {
@@ -218,17 +218,17 @@ fn open(file: &Path, first: &[PathBuf], told: &mut Vec<String>) -> Option<Compil
     }
     // SAFETY: as above.
     let library = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_GLOBAL) }
-        .map_err(|e| tell(e.to_string()))
+        .map_err(|e| report(e.to_string()))
         .ok()?;
     let api = functions(&library)
-        .map_err(|e| tell(format!("{}: {e}", file.display())))
+        .map_err(|e| report(format!("{}: {e}", file.display())))
         .ok()?;
     libraries.push(library);
     let (mut major, mut minor) = (0, 0);
     // SAFETY: the call writes two numbers.
     let code = unsafe { (api.version)(&mut major, &mut minor) };
     if code != nvrtcResult::NVRTC_SUCCESS {
-        tell(format!("{}: {code:?}", file.display()));
+        report(format!("{}: {code:?}", file.display()));
         return None;
     }
     Some(Compiler {

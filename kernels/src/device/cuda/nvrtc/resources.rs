@@ -19,27 +19,26 @@ pub struct Resources {
 
 /// Reads the output of `ptxas -v`: a line that names a kernel, then lines with its numbers.
 pub(super) fn read(log: &str) -> Vec<Resources> {
-    let mut found: Vec<Resources> = Vec::new();
+    let mut all: Vec<Resources> = Vec::new();
     for line in log.lines() {
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
-            found.push(Resources {
+            all.push(Resources {
                 kernel: rest.split('\'').next().unwrap_or(rest).to_string(),
                 ..Resources::default()
             });
-        } else if line.contains("Function properties for ") && !names_last(line, &found) {
+        } else if line.contains("Function properties for ") && !names_last(line, &all) {
             // This is a function that was not inlined: its numbers belong to no kernel.
-            found.push(Resources::default());
-        } else if let Some(last) = found.last_mut() {
+            all.push(Resources::default());
+        } else if let Some(last) = all.last_mut() {
             numbers(line, last);
         }
     }
-    found.retain(|one| !one.kernel.is_empty());
-    found
+    all.retain(|one| !one.kernel.is_empty());
+    all
 }
 
-fn names_last(line: &str, found: &[Resources]) -> bool {
-    found
-        .last()
+fn names_last(line: &str, all: &[Resources]) -> bool {
+    all.last()
         .is_some_and(|last| line.split_whitespace().next_back() == Some(last.kernel.as_str()))
 }
 

@@ -197,7 +197,7 @@ pub struct Pack<T> {
 pub struct Look<T> {
     pub slab: SlabArgs<T>,
     pub now: i32,
-    pub found: u64,
+    pub first_non_finite: u64,
 }
 
 /// `struct Tick` of survey.cu.

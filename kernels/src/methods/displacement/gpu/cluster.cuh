@@ -36,7 +36,7 @@ INLINE void arrive_there(ARRIVAL *here) {
 
 // The target in the other block of a stress thread's pushes.
 struct Push {
-    int wanted;                // whether the thread's cells are in the halo there
+    int in_halo;               // whether the thread's cells are in the halo there
     unsigned stress, arrival;  // addresses of the first buffer and its barrier
     int s_at, t_at;            // indices of the thread's cells in planes of zr, and of rr and rp
 };
@@ -44,7 +44,7 @@ struct Push {
 INLINE struct Push push_of(struct Mine m, const REAL *stress, const ARRIVAL *full) {
     struct Push push;
     const int row = RANK == 0 ? m.rl - TX : m.rl + TX;
-    push.wanted = m.core && row >= -RADIUS && row < TX + RADIUS;
+    push.in_halo = m.core && row >= -RADIUS && row < TX + RADIUS;
     push.stress = address_there(stress), push.arrival = address_there(full);
     push.s_at = (row + RADIUS) * S_PITCH + m.zl + RADIUS, push.t_at = (row + RADIUS) * TZ + m.zl;
     return push;
@@ -58,7 +58,7 @@ INLINE void push_pair(unsigned to, unsigned arrival, const REAL *from) {
 
 // Pushes the stress of a thread's cells to buffer `b` of the other block; buffers are `size` numbers apart.
 INLINE void push_stress(const struct Push *push, int b, int size, const struct Tensor *s) {
-    if (!push->wanted) return;
+    if (!push->in_halo) return;
     const unsigned to = push->stress + b * size * (int)sizeof(REAL), arrival = push->arrival + b * (int)sizeof(ARRIVAL);
     push_pair(to + (S_RR + push->t_at) * (int)sizeof(REAL), arrival, s->rr);
     push_pair(to + (S_RP + push->t_at) * (int)sizeof(REAL), arrival, s->rp);

@@ -1,5 +1,5 @@
 // Step 8 on the outer faces: the one-way condition (boundary/one_way.rs) on the faces of z, rows and planes, in this
-// order, then the sponge on the cells for which `in_shell` holds. With SURFACE 0 the condition applies on top, too.
+// order, then the sponge on the cells for which `is_near_face` holds. With SURFACE 0 the condition applies on top, too.
 
 struct Faces {
     struct Slab s;

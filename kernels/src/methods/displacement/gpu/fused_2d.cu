@@ -23,10 +23,10 @@ INLINE int tile_start(int k, int begin, int end, int size, int face) {
 }
 
 // Finds the line of sources of every plane of the tile, or -1.
-INLINE void find_lines(const struct Small *a, int *found, int first, int last) {
+INLINE void find_lines(const struct Small *a, int *lines, int first, int last) {
     for (int k = threadIdx.x; k < a->lines; k += blockDim.x) {
         int plane = a->inject.line[a->inject.lines + k].plane;
-        if (plane >= first && plane < last) found[plane - first] = a->inject.lines + k;
+        if (plane >= first && plane < last) lines[plane - first] = a->inject.lines + k;
     }
 }
 
@@ -74,10 +74,10 @@ INLINE void do_tile(const struct Small *f, REAL *u) {
         if (live[m]) take_stiffness(s->stiffness, medium_at(s, q, 0) + y, c + m);
     }
     REAL *next[CELLS], prev[CELLS][2], b[CELLS], w[CELLS], value[CELLS][2];
-    int writes[CELLS], shell[CELLS];
+    int writes[CELLS], near_face[CELLS];
     EACH_CELL {
         int z = tile_z + k % TZ, p = first + k / TZ;
-        writes[m] = k < V_CELLS && z < z_end && p < last, shell[m] = DAMPED && in_shell(s, p, 0, z);
+        writes[m] = k < V_CELLS && z < z_end && p < last, near_face[m] = DAMPED && is_near_face(s, p, 0, z);
         b[m] = 0, w[m] = 1;
         if (writes[m]) {
             next[m] = s->level[1 - a->now] + row_at(s, p, 0) + z;
@@ -106,7 +106,7 @@ INLINE void do_tile(const struct Small *f, REAL *u) {
         set_zero(&t);
         if (live[m]) {
             const struct Cells cell = {u + (k / S_Z + RADIUS) * U_Z + k % S_Z + RADIUS, s->weights};
-            const struct Wanted all = {1, 1, 1};
+            const struct StressAxes all = {1, 1, 1};
             stress_of(&cell, c + m, all, tile_z - RADIUS + k % S_Z, s->nb, &t);
         }
         if (k < S_CELLS) stress[k] = t.zz[0], stress[S_CELLS + k] = t.zp[0], stress[2 * S_CELLS + k] = t.pp[0];
@@ -120,7 +120,7 @@ INLINE void do_tile(const struct Small *f, REAL *u) {
         REAL force[2][1];
         divergence(&around, wz, 0, force);
         force[C_Z][0] += slope(zp, S_Z, wp), force[C_P][0] += slope(pp, S_Z, wp);
-        const REAL *curr = u + (pl + 8) * U_Z + zl + 8, fresh = shell[m] ? 1 : w[m];
+        const REAL *curr = u + (pl + 8) * U_Z + zl + 8, fresh = near_face[m] ? 1 : w[m];
         UNROLL for (int i = 0; i < 2; i++) {
             value[m][i] = FMA(force[i][0], b[m], FMA(-w[m], prev[m][i], 2 * curr[i * U_CELLS])) * fresh;
         }
@@ -143,7 +143,7 @@ INLINE void do_tile(const struct Small *f, REAL *u) {
         }
         BLOCK_BARRIER;
         EACH_CELL {
-            if (writes[m] && shell[m]) value[m][0] = values[k] * w[m], value[m][1] = values[V_CELLS + k] * w[m];
+            if (writes[m] && near_face[m]) value[m][0] = values[k] * w[m], value[m][1] = values[V_CELLS + k] * w[m];
         }
     }
 #endif

@@ -302,7 +302,7 @@ impl<A: Accelerator> Kernels<A> {
         let one = |source: &Source, name: &str| -> Result<A::Kernel, Error> {
             Ok(a.load(source, &[name])?.remove(0))
         };
-        let maybe = |wanted: bool, source: &Source, name: &str| wanted.then(|| one(source, name)).transpose();
+        let maybe = |needed: bool, source: &Source, name: &str| needed.then(|| one(source, name)).transpose();
         let (sweep, faces, survey) = (variant.sweep(), variant.faces(), variant.survey());
         let sweep = one(&sweep, "sweep")?;
         let bytes = if variant.double { 8 } else { 4 };

@@ -133,9 +133,9 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
     pub fn send(&mut self, first: usize, lines: usize) -> Result<(), Error> {
         let turn = self.turn;
         for place in &self.places {
-            let wanted = place.lines.start.max(first)..place.lines.end.min(first + lines);
-            if !wanted.is_empty() {
-                self.send_to(place, turn, first..first + lines, wanted)?;
+            let own = place.lines.start.max(first)..place.lines.end.min(first + lines);
+            if !own.is_empty() {
+                self.send_to(place, turn, first..first + lines, own)?;
             }
         }
         self.turn = (turn + 1) % DEPTH;
@@ -147,16 +147,16 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         place: &Place<A>,
         turn: usize,
         block: Range<usize>,
-        wanted: Range<usize>,
+        own: Range<usize>,
     ) -> Result<(), Error> {
         let (p, a) = (&self.padded, &place.accelerator);
         let (nz, number) = (p.model.n[0], size_of::<T>());
         let density = place.arrays.len() - 1;
         for (k, array) in place.arrays.iter().enumerate() {
             let Some(array) = array else { continue };
-            let offset = (k * block.len() + wanted.start - block.start) * nz * number;
+            let offset = (k * block.len() + own.start - block.start) * nz * number;
             let staging = place.staging[turn].address() + offset as u64;
-            let to = array.address() + ((wanted.start - place.lines.start) * p.pitch() * number) as u64;
+            let to = array.address() + ((own.start - place.lines.start) * p.pitch() * number) as u64;
             let top = if self.surface == Surface::Vacuum && k < density {
                 p.nb
             } else {
@@ -165,7 +165,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
             let args = Pad {
                 from: staging,
                 to,
-                lines: wanted.len() as i64,
+                lines: own.len() as i64,
                 model_nz: nz as i32,
                 nb: p.nb as i32,
                 nz: p.n[0] as i32,
@@ -182,12 +182,12 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
                     &self.blocks[turn],
                     offset,
                     staging,
-                    wanted.len() * nz * number,
+                    own.len() * nz * number,
                 )?;
                 a.launch(
                     Stream::Main,
                     &place.pad,
-                    walk(wanted.len() * p.pitch()),
+                    walk(own.len() * p.pitch()),
                     &argument(&args),
                 )?;
             }
@@ -198,13 +198,13 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
     /// Sends a whole medium in host memory, which must hold the coefficients that are needed.
     pub fn medium(&mut self, medium: &Medium<T>) -> Result<(), Error> {
         let p = self.padded.clone();
-        let wanted = self.kind.count(p.ndim());
+        let coefficients = self.kind.count(p.ndim());
         let (nz, pitch) = (p.model.n[0], p.pitch());
         let lines = p.model.cells() / nz;
         for first in (0..lines).step_by(self.capacity) {
             let count = self.capacity.min(lines - first);
             let block = self.numbers(count)?;
-            let arrays = medium.stiffness().take(wanted).chain([medium.density()]);
+            let arrays = medium.stiffness().take(coefficients).chain([medium.density()]);
             for (out, array) in block.chunks_mut(count * nz).zip(arrays) {
                 for (k, line) in out.chunks_mut(nz).enumerate() {
                     let from = (first + k) * pitch + p.nb;
@@ -240,8 +240,8 @@ impl<A: Accelerator> Destination for Upload<f32, A> {
         self.kind
     }
 
-    fn lines(&self, wanted: usize) -> usize {
-        wanted.min(self.capacity)
+    fn lines(&self, lines: usize) -> usize {
+        lines.min(self.capacity)
     }
 
     fn block(&mut self, lines: usize) -> Result<&mut [f32], Error> {
@@ -275,8 +275,8 @@ impl<A: Accelerator> Place<A> {
         let density = kind.count(padded.ndim());
         let arrays = (0..=density)
             .map(|k| {
-                let wanted = k == density || kept.contains(&k);
-                wanted.then(|| accelerator.allocate(bytes)).transpose()
+                let needed = k == density || kept.contains(&k);
+                needed.then(|| accelerator.allocate(bytes)).transpose()
             })
             .collect::<Result<_, _>>()?;
         let staging = (0..DEPTH)

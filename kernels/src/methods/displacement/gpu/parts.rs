@@ -41,14 +41,14 @@ pub fn parts(columns: usize, resident: usize, own: usize, edges: usize, hidden: 
                     (edges * columns * edge_chunks, edge.div_ceil(edge_chunks)),
                     (columns * interior_chunks, interior.div_ceil(interior_chunks)),
                 ];
-                let found = Parts {
+                let parts = Parts {
                     edge,
                     edge_chunks,
                     interior_chunks,
                 };
                 let cost = makespan(&launches, resident);
                 if cost < best.0 {
-                    best = (cost, Some(found));
+                    best = (cost, Some(parts));
                 }
             }
         }
@@ -100,12 +100,12 @@ mod tests {
     fn any_slab_has_parts() {
         for own in 1..70 {
             for (edges, columns) in [(1, 1), (2, 1), (1, 17), (2, 900)] {
-                let found = parts(columns, 132, own, edges, 24);
+                let parts = parts(columns, 132, own, edges, 24);
                 assert!(
-                    found.edge >= GHOST.min(own) && found.edge <= own,
-                    "{own} {found:?}"
+                    parts.edge >= GHOST.min(own) && parts.edge <= own,
+                    "{own} {parts:?}"
                 );
-                assert!(edges * found.edge <= own.max(2 * GHOST), "{own} {found:?}");
+                assert!(edges * parts.edge <= own.max(2 * GHOST), "{own} {parts:?}");
             }
         }
     }

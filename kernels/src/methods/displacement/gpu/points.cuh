@@ -9,7 +9,7 @@
 // (3-D).
 
 // The stresses that are needed: those that are differentiated along z, rows, planes.
-struct Wanted {
+struct StressAxes {
     int z, rows, planes;
 };
 
@@ -63,15 +63,15 @@ INLINE void strain_rp(const struct Cells *u, REAL *out) {
 #endif
 
 // Hooke's law between normal strains and stresses.
-INLINE void hooke_normal(const struct Stiffness *c, const struct Tensor *e, struct Wanted wanted, struct Tensor *s) {
+INLINE void hooke_normal(const struct Stiffness *c, const struct Tensor *e, struct StressAxes axes, struct Tensor *s) {
 #if NDIM == 3
-    if (wanted.z) EACH_VEC {
+    if (axes.z) EACH_VEC {
         s->zz[v] = FMA(c->z_r[v], e->rr[v], FMA(c->z_p[v], e->pp[v], c->zz[v] * e->zz[v]));
     }
-    if (wanted.rows) EACH_VEC {
+    if (axes.rows) EACH_VEC {
         s->rr[v] = FMA(c->rr[v], e->rr[v], FMA(c->z_r[v], e->zz[v], c->r_p[v] * e->pp[v]));
     }
-    if (wanted.planes) EACH_VEC {
+    if (axes.planes) EACH_VEC {
         s->pp[v] = FMA(c->r_p[v], e->rr[v], FMA(c->z_p[v], e->zz[v], c->pp[v] * e->pp[v]));
     }
 #else
@@ -91,23 +91,23 @@ INLINE void hooke_shear(const REAL *c, const REAL *e, REAL *s) { EACH_VEC s[v] =
 
 // Adds the remaining terms of Hooke's law, which couple shear strains with other components and vanish if the
 // coordinate planes are symmetry planes.
-INLINE void hooke_others(const struct Stiffness *c, const struct Tensor *e, struct Wanted wanted, struct Tensor *s) {
+INLINE void hooke_others(const struct Stiffness *c, const struct Tensor *e, struct StressAxes axes, struct Tensor *s) {
 #if NDIM == 3
     EACH_VEC {
         const REAL zz = e->zz[v], pp = e->pp[v], rr = e->rr[v], zp = e->zp[v], zr = e->zr[v], rp = e->rp[v];
         ADD(s->zr[v], c->zz_zr[v], zz, c->pp_zr[v], pp, c->rr_zr[v], rr);
         s->zr[v] = FMA(c->zp_zr[v], zp, FMA(c->zr_rp[v], rp, s->zr[v]));
-        if (wanted.z) {
+        if (axes.z) {
             ADD(s->zz[v], c->zz_zp[v], zp, c->zz_zr[v], zr, c->zz_rp[v], rp);
             ADD(s->zp[v], c->zz_zp[v], zz, c->pp_zp[v], pp, c->rr_zp[v], rr);
             s->zp[v] = FMA(c->zp_zr[v], zr, FMA(c->zp_rp[v], rp, s->zp[v]));
         }
-        if (wanted.rows) {
+        if (axes.rows) {
             ADD(s->rr[v], c->rr_zp[v], zp, c->rr_zr[v], zr, c->rr_rp[v], rp);
             ADD(s->rp[v], c->zz_rp[v], zz, c->pp_rp[v], pp, c->rr_rp[v], rr);
             s->rp[v] = FMA(c->zp_rp[v], zp, FMA(c->zr_rp[v], zr, s->rp[v]));
         }
-        if (wanted.planes) ADD(s->pp[v], c->pp_zp[v], zp, c->pp_zr[v], zr, c->pp_rp[v], rp);
+        if (axes.planes) ADD(s->pp[v], c->pp_zp[v], zp, c->pp_zr[v], zr, c->pp_rp[v], rp);
     }
 #else
     EACH_VEC {
@@ -128,19 +128,19 @@ INLINE void free_of_traction(int z, int nb, REAL *stress) {
 
 #if SYM == 4
 // All stresses of VEC cells from the displacement around them; each depends on every strain.
-INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
+INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct StressAxes axes, int z, int nb, struct Tensor *s) {
     struct Tensor e;
     normal_strains(u, &e);
-    hooke_normal(c, &e, wanted, s);
+    hooke_normal(c, &e, axes, s);
     strain_zp(u, e.zp);
-    if (wanted.z) hooke_shear(c->zp, e.zp, s->zp);
+    if (axes.z) hooke_shear(c->zp, e.zp, s->zp);
 #if NDIM == 3
     strain_zr(u, e.zr);
     hooke_shear(c->zr, e.zr, s->zr);
     strain_rp(u, e.rp);
-    if (wanted.rows) hooke_shear(c->rp, e.rp, s->rp);
+    if (axes.rows) hooke_shear(c->rp, e.rp, s->rp);
 #endif
-    hooke_others(c, &e, wanted, s);
+    hooke_others(c, &e, axes, s);
     free_of_traction(z, nb, s->zz);
     free_of_traction(z, nb, s->zp);
 #if NDIM == 3
@@ -149,10 +149,10 @@ INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct W
 }
 #else
 // The normal stresses of VEC cells from the displacement around them; the shear stresses follow in separate functions.
-INLINE void normal_stress(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
+INLINE void normal_stress(const struct Cells *u, const struct Stiffness *c, struct StressAxes axes, int z, int nb, struct Tensor *s) {
     struct Tensor e;
     normal_strains(u, &e);
-    hooke_normal(c, &e, wanted, s);
+    hooke_normal(c, &e, axes, s);
     free_of_traction(z, nb, s->zz);
 }
 
@@ -176,13 +176,13 @@ INLINE void stress_rp(const struct Cells *u, const struct Stiffness *c, REAL *s)
 #endif
 
 // All stresses of VEC cells.
-INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
-    normal_stress(u, c, wanted, z, nb, s);
+INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct StressAxes axes, int z, int nb, struct Tensor *s) {
+    normal_stress(u, c, axes, z, nb, s);
 #if NDIM == 3
     stress_zr(u, c, z, nb, s->zr);
-    if (wanted.rows) stress_rp(u, c, s->rp);
+    if (axes.rows) stress_rp(u, c, s->rp);
 #endif
-    if (wanted.z) stress_zp(u, c, z, nb, s->zp);
+    if (axes.z) stress_zp(u, c, z, nb, s->zp);
 }
 #endif
 

@@ -171,7 +171,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let args = Look {
             slab: self.args,
             now: self.now as i32,
-            found: r.search.address(),
+            first_non_finite: r.search.address(),
         };
         let cells = self.layout.own.len() * self.setup.padded.plane_len();
         let a = &self.accelerator;
@@ -181,7 +181,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     }
 
     /// The first cell that the search found.
-    pub(super) fn found(&mut self) -> Result<Option<usize>, Error> {
+    pub(super) fn non_finite_cell(&mut self) -> Result<Option<usize>, Error> {
         self.records.search.answer(&self.accelerator)
     }
 }

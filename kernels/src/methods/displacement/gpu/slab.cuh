@@ -38,7 +38,7 @@ INLINE WIDE medium_at(const struct Slab *s, int plane, int row) {
 
 // Whether a cell is next to a face. There the sponge is applied after the one-way condition, elsewhere with the time
 // step.
-INLINE int in_shell(const struct Slab *s, int plane, int row, int z) {
+INLINE int is_near_face(const struct Slab *s, int plane, int row, int z) {
     return z < FACE || z >= s->nz - FACE || plane < FACE || plane >= s->planes - FACE ||
            (NDIM == 3 && (row < FACE || row >= s->rows - FACE));
 }

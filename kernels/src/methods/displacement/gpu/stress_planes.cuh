@@ -1,17 +1,17 @@
 // Stress planes of a tile in shared memory, for the forms that advance along planes.
 
 // The stresses that a thread of a tile computes; in 2-D all of them.
-INLINE struct Wanted wanted_of(struct Mine m) {
-    const struct Wanted wanted = {NDIM == 2 || m.core || m.z_side, NDIM == 2 || !m.z_side, NDIM == 2 || m.core};
-    return wanted;
+INLINE struct StressAxes stress_axes_of(struct Mine m) {
+    const struct StressAxes axes = {NDIM == 2 || m.core || m.z_side, NDIM == 2 || !m.z_side, NDIM == 2 || m.core};
+    return axes;
 }
 
-INLINE void put_stress(REAL *out, struct Mine m, struct Wanted wanted, const struct Tensor *s) {
+INLINE void put_stress(REAL *out, struct Mine m, struct StressAxes axes, const struct Tensor *s) {
     const int s_at = m.rl * S_PITCH + m.zl + RADIUS;
 #if NDIM == 3
     const int t_at = (m.rl + RADIUS) * TZ + m.zl;
-    if (wanted.z) store(out + S_ZZ + s_at, s->zz), store(out + S_ZP + s_at, s->zp);
-    if (wanted.rows) store(out + S_RR + t_at, s->rr), store(out + S_RP + t_at, s->rp);
+    if (axes.z) store(out + S_ZZ + s_at, s->zz), store(out + S_ZP + s_at, s->zp);
+    if (axes.rows) store(out + S_RR + t_at, s->rr), store(out + S_RP + t_at, s->rp);
     store(out + S_ZR + RADIUS * S_PITCH + s_at, s->zr);
 #else
     store(out + S_ZZ + s_at, s->zz), store(out + S_ZP + s_at, s->zp);
@@ -20,23 +20,23 @@ INLINE void put_stress(REAL *out, struct Mine m, struct Wanted wanted, const str
 
 // Computes the stresses of a thread's cells and stores them in shared memory, each as soon as it is complete where
 // possible, so that few values are held at once.
-INLINE void make_stress_planes(REAL *out, struct Mine m, struct Wanted wanted, const struct Cells *u,
+INLINE void make_stress_planes(REAL *out, struct Mine m, struct StressAxes axes, const struct Cells *u,
                                const struct Stiffness *c, int z, int nb, struct Tensor *s) {
 #if SYM == 4 || NDIM == 2
-    stress_of(u, c, wanted, z, nb, s);
-    put_stress(out, m, wanted, s);
+    stress_of(u, c, axes, z, nb, s);
+    put_stress(out, m, axes, s);
 #else
     const int s_at = m.rl * S_PITCH + m.zl + RADIUS, t_at = (m.rl + RADIUS) * TZ + m.zl;
-    normal_stress(u, c, wanted, z, nb, s);
-    if (wanted.z) store(out + S_ZZ + s_at, s->zz);
-    if (wanted.rows) store(out + S_RR + t_at, s->rr);
+    normal_stress(u, c, axes, z, nb, s);
+    if (axes.z) store(out + S_ZZ + s_at, s->zz);
+    if (axes.rows) store(out + S_RR + t_at, s->rr);
     stress_zr(u, c, z, nb, s->zr);
     store(out + S_ZR + RADIUS * S_PITCH + s_at, s->zr);
-    if (wanted.z) {
+    if (axes.z) {
         stress_zp(u, c, z, nb, s->zp);
         store(out + S_ZP + s_at, s->zp);
     }
-    if (wanted.rows) {
+    if (axes.rows) {
         stress_rp(u, c, s->rp);
         store(out + S_RP + t_at, s->rp);
     }

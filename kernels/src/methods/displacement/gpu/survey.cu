@@ -32,7 +32,7 @@ KERNEL(pack)(const struct Pack a) {
 struct Look {
     struct Slab s;
     int now;
-    unsigned long long *found;  // smallest index of a cell ([plane][row][z], padded grid) with a non-finite value
+    unsigned long long *first_non_finite;  // smallest index of a cell, [plane][row][z] of the padded grid
 };
 
 KERNEL(look)(const struct Look a) {
@@ -42,7 +42,7 @@ KERNEL(look)(const struct Look a) {
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += (WIDE)gridDim.x * blockDim.x) {
         REAL sum = 0;
         UNROLL for (int c = 0; c < NDIM; c++) sum += level[c * s->component + k] * 0;
-        if (sum != 0 || sum != sum) atomicMin(a.found, (unsigned long long)(s->first * plane_len + k));
+        if (sum != 0 || sum != sum) atomicMin(a.first_non_finite, (unsigned long long)(s->first * plane_len + k));
     }
 }
 

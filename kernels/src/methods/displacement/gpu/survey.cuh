@@ -53,7 +53,7 @@ INLINE void inject_cell(const struct Inject *a, const struct Line *of, int z, RE
     }
     REAL b = s->buoyancy[medium_at(s, line.plane, line.row) + CLAMP(z, RADIUS, s->nz - 1 - RADIUS)];
 #if DAMPED
-    if (!in_shell(s, line.plane, line.row, z)) b *= sponge_at(s, line.plane, line.row, z);
+    if (!is_near_face(s, line.plane, line.row, z)) b *= sponge_at(s, line.plane, line.row, z);
 #endif
     UNROLL for (int c = 0; c < NDIM; c++) next[c] = FMA(sum[c], b, next[c]);
 }

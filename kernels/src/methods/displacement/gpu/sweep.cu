@@ -37,17 +37,17 @@ INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z
 // The part of the sponge's damping of a thread's cells that is the same for all planes.
 struct Sponge {
     REAL damp[VEC];
-    int shell;  // one bit per cell
+    int near_face;  // one bit per cell
 };
 
 INLINE struct Sponge sponge_of(const struct Sweep *a, int writes, int row, int z) {
     struct Sponge sponge;
-    sponge.shell = 0;
+    sponge.near_face = 0;
     EACH_VEC {
         sponge.damp[v] = 0;
 #if DAMPED
         sponge.damp[v] = writes ? a->s.sponge[0][z + v] * a->s.sponge[1][NDIM == 3 ? row : 0] : 0;
-        sponge.shell |= in_shell(&a->s, FACE, row, z + v) << v;
+        sponge.near_face |= is_near_face(&a->s, FACE, row, z + v) << v;
 #endif
     }
     return sponge;
@@ -85,7 +85,7 @@ INLINE void start_ring(const struct Sweep *a, REAL *ring, void *arrivals, int be
 
 // Time step (eq. 6) of a thread's cells. The second application of the sponge to the previous level is done here.
 INLINE void step_cells(const struct Sweep *a, REAL *next, REAL (*prev)[VEC], REAL (*old)[VEC], REAL (*force)[VEC],
-                       const REAL *factor, int acts, const REAL *damp, int shell) {
+                       const REAL *factor, int acts, const REAL *damp, int near_face) {
     UNROLL for (int i = 0; i < NDIM; i++) {
         REAL u[VEC];
         EACH_VEC {
@@ -96,7 +96,7 @@ INLINE void step_cells(const struct Sweep *a, REAL *next, REAL (*prev)[VEC], REA
 #endif
             if (acts) u[v] = FMA(force[i][v], factor[v], u[v]);
 #if DAMPED
-            if (!(shell >> v & 1)) u[v] *= damp[v];
+            if (!(near_face >> v & 1)) u[v] *= damp[v];
 #endif
         }
         store(next + i * a->s.component, u);
@@ -112,7 +112,7 @@ KERNEL(sweep)(const struct Sweep a) {
     const int thread = threadIdx.x, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     const int begin = a.begin + blockIdx.z * a.chunk, end = MIN(begin + a.chunk, a.end);
     const struct Mine mine = my_cells(thread, 0);
-    const struct Wanted wanted = wanted_of(mine);
+    const struct StressAxes axes = stress_axes_of(mine);
     const int z = tile_z + mine.zl, row = tile_row + mine.rl;
     const int inside = z >= 0 && z < a.s.pitch && row >= 0 && row < a.s.rows;
     const int live_row = inside && (NDIM == 2 || is_live(row, a.s.rows));
@@ -149,9 +149,9 @@ KERNEL(sweep)(const struct Sweep a) {
             const struct Cells u = {ring, slots, u_at, a.s.weights};
             struct Stiffness c;
             take_stiffness(a.s.stiffness, medium_at(&a.s, j, row) + z, &c);
-            make_stress_planes(out, mine, wanted, &u, &c, z, a.s.nb, &s);
+            make_stress_planes(out, mine, axes, &u, &c, z, a.s.nb, &s);
         } else {
-            put_stress(out, mine, wanted, &s);
+            put_stress(out, mine, axes, &s);
         }
 
         const int p = j - RADIUS, steps = writes && p >= begin;
@@ -196,13 +196,13 @@ KERNEL(sweep)(const struct Sweep a) {
         spread(force[C_P], plane[C_P], s.pp, a.s.weights[2], full[C_P]);
         if (!steps) continue;
         const int acts = live_row && is_live(p, a.s.planes);
-        int shell = sponge.shell;
+        int near_face = sponge.near_face;
         REAL damp[VEC];
         EACH_VEC damp[v] = sponge.damp[v];
 #if DAMPED
-        if (p < FACE || p >= a.s.planes - FACE) shell = (1 << VEC) - 1;
+        if (p < FACE || p >= a.s.planes - FACE) near_face = (1 << VEC) - 1;
         EACH_VEC damp[v] *= damp_plane;
 #endif
-        step_cells(&a, next, prev, old, full, b, acts, damp, shell);
+        step_cells(&a, next, prev, old, full, b, acts, damp, near_face);
     }
 }

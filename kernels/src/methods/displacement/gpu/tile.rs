@@ -194,14 +194,14 @@ impl Tile {
     /// Returns an error if no tile fits the shared memory of the device.
     pub fn choose(terms: &Terms) -> Result<Self, Error> {
         let modern = terms.architecture >= 90;
-        let found = Self::all(terms)
+        let first = Self::all(terms)
             .into_iter()
             .find(|t| t.fits(terms))
             .map(|t| Tile {
                 bulk: t.bulk && modern,
                 ..t
             });
-        found.ok_or_else(|| {
+        first.ok_or_else(|| {
             Error::setup(message![
                 format!(
                     "a block of this GPU may use {} bytes of shared memory, which is less than the smallest tile needs; ",

@@ -152,7 +152,7 @@ impl Variant {
 /// All different sources that runs can need on a device with this much shared memory, for compilation checks without a
 /// device.
 pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<Source>, Error> {
-    let mut found = vec![pad_source(double, 2), pad_source(double, 3)];
+    let mut sources = vec![pad_source(double, 2), pad_source(double, 3)];
     let classes = Symmetry::ALL;
     let surfaces = [Surface::None, Surface::Vacuum, Surface::Traction];
     let sizes = [(2, 1), (2, 500_000), (2, usize::MAX), (3, usize::MAX)];
@@ -187,9 +187,9 @@ pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<S
             if variant.absorbing && tile.form != Cut::Small {
                 texts.push(variant.faces());
             }
-            texts.retain(|text| !found.contains(text));
-            found.extend(texts);
+            texts.retain(|text| !sources.contains(text));
+            sources.extend(texts);
         }
     }
-    Ok(found)
+    Ok(sources)
 }

@@ -106,7 +106,7 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
     const int tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     const struct Mine mine = my_cells(threadIdx.x, 1);
     const int idle = threadIdx.x >= CORE_THREADS + Z_THREADS + ROW_THREADS;
-    const struct Wanted wanted = wanted_of(mine);
+    const struct StressAxes axes = stress_axes_of(mine);
     const int z = tile_z + mine.zl, row = tile_row + mine.rl;
     const int live_row = !idle && z >= 0 && z < a->s.pitch && is_live(row, a->s.rows);
 #if SHARES
@@ -135,13 +135,13 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
         set_zero(&s);
         if (live) {
             const struct Cells u = {ring, slots, 0, a->s.weights};
-            stress_of(&u, &c, wanted, z, a->s.nb, &s);
+            stress_of(&u, &c, axes, z, a->s.nb, &s);
         }
-        if (!idle) put_stress(out, mine, wanted, &s);
+        if (!idle) put_stress(out, mine, axes, &s);
 #if SHARES
         push_stress(&push, b, S_BUFFER, &s);
 #endif
-        if (wanted.planes) store(out + S_PP + mine.rl * TZ + mine.zl, s.pp);
+        if (axes.planes) store(out + S_PP + mine.rl * TZ + mine.zl, s.pp);
         FULL_ARRIVE(b);
         COMMON_BARRIER;
         COMMON_BARRIER;
@@ -162,7 +162,7 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
     UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) force[i][k][0] = 0;
 #if DAMPED
     const REAL damp = writes ? a->s.sponge[0][z] * a->s.sponge[1][row] : 0;
-    const int shell = in_shell(&a->s, FACE, row, z);
+    const int near_face = is_near_face(&a->s, FACE, row, z);
     REAL damp_plane = 1;
 #endif
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
@@ -188,7 +188,7 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
         divergence(&around, a->s.weights[0], a->s.weights[1], plane);
         if (j + 2 < end + RADIUS) EMPTY_ARRIVE(q);
 #if DAMPED
-        const REAL fresh = shell || p < FACE || p >= a->s.planes - FACE ? 1 : w;
+        const REAL fresh = near_face || p < FACE || p >= a->s.planes - FACE ? 1 : w;
 #endif
         UNROLL for (int i = 0; i < NDIM; i++) {
             REAL full[1];

@@ -136,17 +136,17 @@ impl InFluid {
         let locator = Locator::new(setup.mesh);
         let mut all = Vec::new();
         for (number, source) in setup.sources.iter().enumerate() {
-            let found = locator.locate(&format!("source {}", number + 1), source.at)?;
+            let location = locator.locate(&format!("source {}", number + 1), source.at)?;
             let Strength::Moment(moment) = &source.strength else {
                 continue;
             };
-            if !setup.is_fluid(found.element) {
+            if !setup.is_fluid(location.element) {
                 continue;
             }
             let mean = (0..D).map(|c| moment[c][c]).sum::<f64>() / D as f64;
-            let weights = weights_in_fluid(setup, table, &found, mean).into_iter();
+            let weights = weights_in_fluid(setup, table, &location, mean).into_iter();
             all.push(Self {
-                element: found.element as u32,
+                element: location.element as u32,
                 weights: weights.map(|[w]| w as f32).collect(),
                 history: source.history.clone(),
                 sums: vec![0.0; table.points()],
@@ -423,16 +423,16 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
 }
 
 /// The factor of the adjoint sources, from the largest of them and the largest displacement (m) or pressure (Pa) of
-/// the forward run: it makes the product of these two equal to `wanted`. A force of 1 N moves a point 100 m away in
+/// the forward run: it makes the product of these two equal to `product`. A force of 1 N moves a point 100 m away in
 /// rock by some 1e-14 m, and the displacements of both runs should have a product near one; for sources of 1 Pa in
 /// fluids the products are then 1e-4 to 1e4 there, and 1e-16 in rock.
-fn scale(strongest: f64, largest: f64, wanted: f64) -> f64 {
-    let wanted = wanted / (strongest * largest);
+fn scale(strongest: f64, largest: f64, product: f64) -> f64 {
+    let factor = product / (strongest * largest);
     // Sources stay below 1e30, far below the largest float.
     let most = 1e30 / strongest;
-    let found = wanted.min(most);
-    match found.is_finite() && found > 0.0 {
-        true => found.log2().round().exp2(),
+    let factor = factor.min(most);
+    match factor.is_finite() && factor > 0.0 {
+        true => factor.log2().round().exp2(),
         false => 1.0,
     }
 }

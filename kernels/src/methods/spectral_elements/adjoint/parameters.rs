@@ -293,7 +293,7 @@ mod tests {
             [kappa + 4.0 / 3.0 * mu, mu].map(|modulus| (rock[21] * modulus).sqrt())
         };
         let [ip, is] = of(&rock);
-        let found = impedances::<D>(true, [ip / rock[21], is / rock[21], rock[21]]);
+        let derivatives = impedances::<D>(true, [ip / rock[21], is / rock[21], rock[21]]);
         for k in 0..22 {
             let changed = |by: f64| {
                 let mut rock = rock.clone();
@@ -302,11 +302,11 @@ mod tests {
             };
             let (ahead, behind) = (changed(1e-4), changed(-1e-4));
             for wave in 0..2 {
-                let wanted = (ahead[wave] - behind[wave]) / 2e-4;
+                let difference = (ahead[wave] - behind[wave]) / 2e-4;
                 assert!(
-                    (found[wave][k] - wanted).abs() < 1e-8,
-                    "{D}-D {k}: {} {wanted}",
-                    found[wave][k]
+                    (derivatives[wave][k] - difference).abs() < 1e-8,
+                    "{D}-D {k}: {} {difference}",
+                    derivatives[wave][k]
                 );
             }
         }

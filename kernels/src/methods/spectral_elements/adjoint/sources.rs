@@ -11,7 +11,7 @@ use super::super::points::{moved, shares, weights, weights_in_fluid};
 use super::super::{Setup, Source, Strength};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
-use crate::mesh::{Found, Locator};
+use crate::mesh::{Location, Locator};
 
 /// The derivatives of a misfit with respect to a source.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,12 +77,12 @@ impl<const D: usize> Probes<D> {
         let locator = Locator::new(setup.mesh);
         let mut probes = Vec::new();
         for (number, source) in setup.sources.iter().enumerate() {
-            let found = locator.locate(&format!("source {}", number + 1), source.at)?;
-            let all = shares(setup, &locator, found, source);
+            let location = locator.locate(&format!("source {}", number + 1), source.at)?;
+            let all = shares(setup, &locator, location, source);
             let part = 1.0 / all.len() as f64;
             probes.extend(
                 all.iter()
-                    .map(|found| Probe::new(table, setup, (number, source), (found, part))),
+                    .map(|location| Probe::new(table, setup, (number, source), (location, part))),
             );
         }
         let sources = setup.sources.iter();
@@ -159,21 +159,21 @@ impl<const D: usize> Probe<D> {
         table: &Tabulated<D>,
         setup: &Setup<D>,
         (number, source): (usize, &Source<D>),
-        (found, part): (&Found<D>, f64),
+        (location, part): (&Location<D>, f64),
     ) -> Self {
-        let fluid = setup.is_fluid(found.element);
-        let weigh = |found: &Found<D>, strength: &Strength<D>| -> Vec<f64> {
+        let fluid = setup.is_fluid(location.element);
+        let weigh = |location: &Location<D>, strength: &Strength<D>| -> Vec<f64> {
             let all = match (fluid, strength) {
                 (true, Strength::Moment(moment)) => {
                     let mean = (0..D).map(|c| moment[c][c]).sum::<f64>() / D as f64;
-                    let all = weights_in_fluid(setup, table, found, mean);
+                    let all = weights_in_fluid(setup, table, location, mean);
                     all.into_iter().map(|[w]| w).collect()
                 }
-                _ => weights(setup, found, strength).into_flattened(),
+                _ => weights(setup, location, strength).into_flattened(),
             };
             all.into_iter().map(|w| part * w).collect()
         };
-        let nodes = setup.mesh.coordinates(found.element);
+        let nodes = setup.mesh.coordinates(location.element);
         let extent = |c: usize| {
             let along = nodes.iter().map(|x| (x[c] - nodes[0][c]).abs());
             along.max_by(f64::total_cmp).unwrap_or(0.0)
@@ -183,7 +183,7 @@ impl<const D: usize> Probe<D> {
             let at = |sign: f64| {
                 let mut by = [0.0; D];
                 by[c] = sign * apart;
-                weigh(&moved(setup, found, by), &source.strength)
+                weigh(&moved(setup, location, by), &source.strength)
             };
             let both = at(1.0).into_iter().zip(at(-1.0));
             both.map(|(ahead, behind)| (ahead - behind) / (2.0 * apart))
@@ -192,11 +192,11 @@ impl<const D: usize> Probe<D> {
         Self {
             source: number,
             fluid,
-            element: found.element as u32,
-            own: weigh(found, &source.strength),
+            element: location.element as u32,
+            own: weigh(location, &source.strength),
             strengths: units(&source.strength)
                 .iter()
-                .map(|unit| weigh(found, unit))
+                .map(|unit| weigh(location, unit))
                 .collect(),
             places: (0..D).map(along).collect(),
         }

@@ -193,7 +193,7 @@ pub struct Look {
     pub displacement: u64,
     pub second: u64,
     pub points: i32,
-    pub found: u64,
+    pub first_non_finite: u64,
 }
 
 /// `struct Products` of products.cu.

@@ -191,16 +191,16 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
     }
 
     fn largest(&mut self) -> Result<[f32; 2], Error> {
-        let mut found = [0f32; 2];
-        for (found, most) in found.iter_mut().zip(&self.largest) {
-            let bytes = bytemuck::bytes_of_mut(found);
+        let mut largest = [0f32; 2];
+        for (value, most) in largest.iter_mut().zip(&self.largest) {
+            let bytes = bytemuck::bytes_of_mut(value);
             // SAFETY: the copy covers one number.
             unsafe {
                 self.staging
                     .download(&self.part.accelerator, most.address(), bytes)?;
             }
         }
-        Ok(found)
+        Ok(largest)
     }
 
     fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
@@ -290,6 +290,6 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
     }
 
     fn face_sums(&self) -> &[[f64; 2]] {
-        &self.faces.found
+        &self.faces.host_sums
     }
 }

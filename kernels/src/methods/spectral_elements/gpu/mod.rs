@@ -109,8 +109,8 @@ pub fn subdomains<const D: usize, A: Accelerator>(
     let (cut, locator) = (Cut::new(setup, parts)?, Locator::new(setup.mesh));
     let part =
         |(number, a): (usize, &Arc<A>)| DevicePart::new(a.clone(), setup, shot, (&cut, &locator, number));
-    let made: Result<Vec<_>, Error> = own.zip(accelerators).map(part).collect();
-    Group::new(made?, shot.schedule())
+    let group_parts: Result<Vec<_>, Error> = own.zip(accelerators).map(part).collect();
+    Group::new(group_parts?, shot.schedule())
 }
 
 /// Prepares the subdomains of a run for another shot over the same mesh, starting from rest, with other sources and

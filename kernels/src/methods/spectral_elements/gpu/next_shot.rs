@@ -15,7 +15,7 @@ use crate::methods::spectral_elements::{Setup, Shot, pml};
 use std::collections::HashMap;
 
 /// The indices of dressed points and of sums for the points of elements, by the index of the element in the listing.
-type Told = HashMap<usize, [Vec<i32>; 2]>;
+type PointIndices = HashMap<usize, [Vec<i32>; 2]>;
 
 impl<A: Accelerator> FieldMemory<A> {
     /// Replaces the sources.
@@ -35,7 +35,7 @@ impl<A: Accelerator> FieldMemory<A> {
     }
 
     /// The indices of these elements' points that receivers need.
-    fn told(&self, a: &A, homes: &[usize], per_element: usize) -> Result<Told, Error> {
+    fn point_indices(&self, a: &A, homes: &[usize], per_element: usize) -> Result<PointIndices, Error> {
         let mut staging = Staging::default();
         let mut table = |address: u64, count: usize| -> Result<Vec<i32>, Error> {
             let mut numbers = vec![0; count];
@@ -49,7 +49,7 @@ impl<A: Accelerator> FieldMemory<A> {
         let targets = table(at.targets, self.sums)?;
         let list = table(self.list.address(), self.dressed)?;
         let place = |all: &[i32], sought: i32| all.binary_search(&sought).map_or(-1, |k| k as i32);
-        let mut told = Told::new();
+        let mut indices = PointIndices::new();
         for home in homes {
             let first = self.points.address() + (home * per_element * size_of::<i32>()) as u64;
             let sums: Vec<i32> = table(first, per_element)?
@@ -59,9 +59,9 @@ impl<A: Accelerator> FieldMemory<A> {
             let dressed = sums
                 .iter()
                 .map(|sum| if *sum < 0 { -1 } else { place(&list, *sum) });
-            told.insert(*home, [dressed.collect(), sums]);
+            indices.insert(*home, [dressed.collect(), sums]);
         }
-        Ok(told)
+        Ok(indices)
     }
 }
 
@@ -92,9 +92,12 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         let (listing, boundary) = (&self.solid.listing, self.solid.listing.boundary());
         let homes = (&listing.homes, listing.elements.len());
         let spots = Spots::new(&Placed::in_solid(setup, locator, homes)?, boundary);
-        let heard = read(listing, false);
-        let told = self.solid.told(&a, &heard, self.per_element)?;
-        self.solid.hold(&a, &spots, (&heard, self.per_element * D))?;
+        let homes_of_receivers = read(listing, false);
+        let point_indices = self
+            .solid
+            .point_indices(&a, &homes_of_receivers, self.per_element)?;
+        self.solid
+            .hold(&a, &spots, (&homes_of_receivers, self.per_element * D))?;
         self.solid.drive(&a, &spots)?;
         if let Some(fluid) = &mut self.fluid {
             let (listing, boundary) = (&fluid.field.listing, fluid.field.listing.boundary());
@@ -106,7 +109,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             fluid.field.drive(&a, &Spots::new(&placed, boundary))?;
         }
         let fluids = self.fluid.as_ref().map(|fluid| &fluid.field.listing);
-        let of = |home: usize| told.get(&home).cloned().unwrap_or_default();
+        let of = |home: usize| point_indices.get(&home).cloned().unwrap_or_default();
         self.records
             .turn(&a, &self.recording, (&self.solid.listing, fluids), &of)?;
         self.rest()

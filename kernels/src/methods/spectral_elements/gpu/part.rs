@@ -30,14 +30,14 @@ pub(super) struct Kernels<A: Accelerator> {
     pub pack: A::Kernel,
     pub inject: A::Kernel,
     pub extract: A::Kernel,
-    pub film: A::Kernel,
+    pub snapshot: A::Kernel,
     pub look: A::Kernel,
 }
 
 impl<A: Accelerator> Kernels<A> {
     fn load<const D: usize>(a: &A, setup: &Setup<D>) -> Result<Self, Error> {
         let names = ["advance", "advance_inside", "predict", "correct_fluid", "pack"];
-        let others = ["inject", "extract", "film", "look"];
+        let others = ["inject", "extract", "snapshot", "look"];
         let mut all = a.load(&variant::nodes(D), &names)?;
         all.extend(a.load(&variant::points(D, setup.basis), &others)?);
         let all: [A::Kernel; 9] = all
@@ -51,7 +51,7 @@ impl<A: Accelerator> Kernels<A> {
             pack,
             inject,
             extract,
-            film,
+            snapshot,
             look,
         ] = all;
         Ok(Self {
@@ -62,7 +62,7 @@ impl<A: Accelerator> Kernels<A> {
             pack,
             inject,
             extract,
-            film,
+            snapshot,
             look,
         })
     }

@@ -101,7 +101,7 @@ KERNEL(extract)(const struct Sample a) {
 }
 
 // A thread computes a component at a point of a snapshot.
-KERNEL(film)(const struct Sample a) {
+KERNEL(snapshot)(const struct Sample a) {
     for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) {
         REAL sum[OUTPUTS];
         read_place(&a, k, 0, 1, sum);
@@ -115,13 +115,13 @@ struct Look {
     const REAL *displacement;
     const REAL *second;  // null without fluids
     int points;
-    unsigned long long *found;  // the smallest number of a point with a non-finite value
+    unsigned long long *first_non_finite;  // the smallest number of a point
 };
 
 KERNEL(look)(const struct Look a) {
     for (int p = blockIdx.x * blockDim.x + threadIdx.x; p < a.points; p += gridDim.x * blockDim.x) {
         REAL sum = a.second ? a.second[p] * 0 : 0;
         UNROLL for (int c = 0; c < NDIM; c++) sum += a.displacement[(WIDE)p * NDIM + c] * 0;
-        if (sum != 0 || sum != sum) atomicMin(a.found, (unsigned long long)p);
+        if (sum != 0 || sum != sum) atomicMin(a.first_non_finite, (unsigned long long)p);
     }
 }

@@ -18,7 +18,7 @@ struct Totals<A: Accelerator> {
     totals: A::Memory,
     count: usize,
     /// The totals of the last run.
-    found: Option<Buffer<f64>>,
+    host_totals: Option<Buffer<f64>>,
 }
 
 impl<A: Accelerator> Totals<A> {
@@ -30,7 +30,7 @@ impl<A: Accelerator> Totals<A> {
             sums: a.allocate((count * size_of::<f32>()).max(4))?,
             totals: a.allocate((count * size_of::<f64>()).max(8))?,
             count,
-            found: None,
+            host_totals: None,
         })
     }
 
@@ -56,11 +56,11 @@ impl<A: Accelerator> Totals<A> {
         if self.count == 0 {
             return Ok(());
         }
-        let found = match &mut self.found {
-            Some(found) => found,
+        let totals = match &mut self.host_totals {
+            Some(totals) => totals,
             none => none.insert(Buffer::zeroed(self.count)?),
         };
-        let (bytes, copy) = (bytemuck::cast_slice_mut(found), |from: &[u8], to: &mut [u8]| {
+        let (bytes, copy) = (bytemuck::cast_slice_mut(totals), |from: &[u8], to: &mut [u8]| {
             cpu.copy(from, to)
         });
         // SAFETY: the totals fill the whole memory.
@@ -68,8 +68,8 @@ impl<A: Accelerator> Totals<A> {
     }
 
     /// The totals of the last run.
-    fn found(&self) -> &[f64] {
-        self.found.as_deref().unwrap_or_default()
+    fn last_totals(&self) -> &[f64] {
+        self.host_totals.as_deref().unwrap_or_default()
     }
 
     fn bytes(&self) -> usize {
@@ -295,15 +295,18 @@ impl<A: Accelerator> ProductMemory<A> {
     /// The totals of the fields at a point of a listed element.
     pub fn of_fields(&self, home: usize, local: usize) -> impl Iterator<Item = f64> + Clone {
         let point = self.points[home * self.extent.per_element + local] as usize;
-        let found = self.of_fields.found();
-        (0..self.extent.of_fields()).map(move |k| found[k * self.extent.points + point])
+        let totals = self.of_fields.last_totals();
+        (0..self.extent.of_fields()).map(move |k| totals[k * self.extent.points + point])
     }
 
     /// The totals of the slopes at a point of a listed element, in the order of the device.
     pub fn of_slopes(&self, home: usize, local: usize) -> impl Iterator<Item = f64> + Clone {
         let per_element = self.extent.per_element;
-        let (first, found) = (home * self.width * per_element + local, self.of_slopes.found());
-        (0..self.width).map(move |k| found[first + k * per_element])
+        let (first, totals) = (
+            home * self.width * per_element + local,
+            self.of_slopes.last_totals(),
+        );
+        (0..self.width).map(move |k| totals[first + k * per_element])
     }
 
     /// Bytes of device memory.

@@ -29,13 +29,13 @@ struct PlaceMemory<A: Accelerator> {
 }
 
 impl<A: Accelerator> PlaceMemory<A> {
-    /// Tables for these places, which record `quantity`. If given, `told` returns the indices of dressed points and
-    /// of sums for an element's points. A place that is `None` lies outside the mesh.
+    /// Tables for these places, which record `quantity`. If given, `point_indices` returns the indices of dressed
+    /// points and of sums for an element's points. A place that is `None` lies outside the mesh.
     fn new<'a, const D: usize>(
         a: &A,
         (places, quantity): (impl Iterator<Item = Option<&'a Receiver<D>>>, Quantity),
         (solid, fluid): (&Listing, Option<&Listing>),
-        told: Option<&dyn Fn(usize) -> [Vec<i32>; 2]>,
+        point_indices: Option<&dyn Fn(usize) -> [Vec<i32>; 2]>,
     ) -> Result<Self, Error> {
         let (mut element, mut in_fluid, mut first) = (Vec::new(), Vec::new(), Vec::new());
         let (mut weights, mut dressed, mut sums) = (Vec::<f32>::new(), Vec::new(), Vec::new());
@@ -53,9 +53,9 @@ impl<A: Accelerator> PlaceMemory<A> {
                 weights.extend(&place.weights);
                 weights.extend(place.gradient.iter().flatten().flatten());
             }
-            if let Some(told) = told {
+            if let Some(point_indices) = point_indices {
                 let none = || [vec![-1; place.weights.len()], vec![-1; place.weights.len()]];
-                let [a, b] = home.filter(|_| !wet).map_or_else(none, told);
+                let [a, b] = home.filter(|_| !wet).map_or_else(none, point_indices);
                 dressed.extend(a);
                 sums.extend(b);
             }
@@ -87,7 +87,7 @@ impl<A: Accelerator> PlaceMemory<A> {
 /// Memory for the recording of a subdomain.
 pub(super) struct Records<A: Accelerator> {
     receivers: PlaceMemory<A>,
-    film: PlaceMemory<A>,
+    snapshot: PlaceMemory<A>,
     ring: Ring<A>,
     written: usize,
     pieces: Pieces<A>,
@@ -105,10 +105,11 @@ impl<A: Accelerator> Records<A> {
         };
         let of_receiver = |r: &Receiver<D>| numbers(r, recording.quantity) + 2 * local + 4;
         let receivers = recording.receivers.iter().map(|(_, r)| of_receiver(r));
-        let of_film = |r: &Option<Receiver<D>>| r.as_ref().map_or(0, |r| numbers(r, recording.filmed)) + 6;
-        let film = recording.film_points.iter().map(of_film);
+        let of_snapshot_point =
+            |r: &Option<Receiver<D>>| r.as_ref().map_or(0, |r| numbers(r, recording.snapshot_quantity)) + 6;
+        let snapshots = recording.snapshot_points.iter().map(of_snapshot_point);
         let record = recording.receivers.len() * recording.quantity.components(D) * size_of::<f32>();
-        (receivers.sum::<usize>() + film.sum::<usize>()) * size_of::<f32>() + ring_bytes(record)
+        (receivers.sum::<usize>() + snapshots.sum::<usize>()) * size_of::<f32>() + ring_bytes(record)
     }
 
     /// Sends the tables; the points of snapshots are then dropped on the host.
@@ -120,25 +121,28 @@ impl<A: Accelerator> Records<A> {
     ) -> Result<Self, Error> {
         let listings = (&solid.listing, fluid);
         let local = setup.basis.len().pow(D as u32);
-        let told = |home: usize| -> [Vec<i32>; 2] {
+        let point_indices = |home: usize| -> [Vec<i32>; 2] {
             let own = &solid.elements.points[home * local..(home + 1) * local];
             let number = |p: &i32| solid.points.list.binary_search(p).map_or(-1, int);
             let sum = |p: &i32| solid.places.sums[*p as usize];
             [own.iter().map(number).collect(), own.iter().map(sum).collect()]
         };
         let receivers = recording.receivers.iter().map(|(_, r)| Some(r));
-        let receivers = PlaceMemory::new(a, (receivers, recording.quantity), listings, Some(&told))?;
-        let film_points = std::mem::take(&mut recording.film_points);
-        let places = (film_points.iter().map(Option::as_ref), recording.filmed);
-        let film = PlaceMemory::new(a, places, listings, None)?;
+        let receivers = PlaceMemory::new(a, (receivers, recording.quantity), listings, Some(&point_indices))?;
+        let snapshot_points = std::mem::take(&mut recording.snapshot_points);
+        let places = (
+            snapshot_points.iter().map(Option::as_ref),
+            recording.snapshot_quantity,
+        );
+        let snapshot = PlaceMemory::new(a, places, listings, None)?;
         let record = receivers.count * recording.quantity.components(D) * size_of::<f32>();
         Ok(Self {
             ring: Ring::new(a, record)?,
             written: 0,
-            pieces: Pieces::new(a, film.count * size_of::<f32>(), 1)?,
+            pieces: Pieces::new(a, snapshot.count * size_of::<f32>(), 1)?,
             search: Search::new(a)?,
             receivers,
-            film,
+            snapshot,
         })
     }
 
@@ -148,10 +152,10 @@ impl<A: Accelerator> Records<A> {
         a: &A,
         recording: &Recording<D>,
         listings: (&Listing, Option<&Listing>),
-        told: &dyn Fn(usize) -> [Vec<i32>; 2],
+        point_indices: &dyn Fn(usize) -> [Vec<i32>; 2],
     ) -> Result<(), Error> {
         let receivers = recording.receivers.iter().map(|(_, r)| Some(r));
-        self.receivers = PlaceMemory::new(a, (receivers, recording.quantity), listings, Some(told))?;
+        self.receivers = PlaceMemory::new(a, (receivers, recording.quantity), listings, Some(point_indices))?;
         let record = self.receivers.count * recording.quantity.components(D) * size_of::<f32>();
         if ring_bytes(record) != self.ring.bytes() {
             self.ring = Ring::new(a, record)?;
@@ -169,7 +173,7 @@ impl<A: Accelerator> Records<A> {
 
     /// Bytes of device memory.
     pub fn bytes(&self) -> usize {
-        self.receivers.bytes() + self.film.bytes() + self.ring.bytes() + self.pieces.bytes()
+        self.receivers.bytes() + self.snapshot.bytes() + self.ring.bytes() + self.pieces.bytes()
     }
 }
 
@@ -257,22 +261,22 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
     }
 
     fn snapshot_share(&self) -> Vec<Range<usize>> {
-        self.recording.film.clone()
+        self.recording.snapshot_ranges.clone()
     }
 
     fn pieces(&self) -> usize {
-        usize::from(!self.recording.film.is_empty())
+        usize::from(!self.recording.snapshot_ranges.is_empty())
     }
 
     fn request_piece(&mut self, component: usize, _: usize) -> Result<(), Error> {
         self.settle()?;
-        let (quantity, count) = (self.recording.filmed, self.records.film.count);
+        let (quantity, count) = (self.recording.snapshot_quantity, self.records.snapshot.count);
         let out = self.records.pieces.address();
         let args = Sample {
             component: int(Engine::<D>::axis(quantity, component)),
-            ..self.sample_args(&self.records.film, quantity, out)
+            ..self.sample_args(&self.records.snapshot, quantity, out)
         };
-        let kernel = &self.kernels.film;
+        let kernel = &self.kernels.snapshot;
         // SAFETY: the argument is the structure of the kernel; the previous piece was taken, so nothing else uses its
         // memory.
         unsafe {
@@ -295,7 +299,7 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
             displacement: self.levels[0].address(),
             second: self.fluid.as_ref().map_or(0, |fluid| fluid.levels[2].address()),
             points: int(self.points),
-            found: self.records.search.address(),
+            first_non_finite: self.records.search.address(),
         };
         let (a, kernel) = (&self.accelerator, &self.kernels.look);
         let dims = search(self.points);
@@ -305,7 +309,7 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
     }
 
     fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
-        let found = self.records.search.answer(&self.accelerator)?;
-        Ok(found.map(|point| self.recording.global[point] as usize))
+        let index = self.records.search.answer(&self.accelerator)?;
+        Ok(index.map(|point| self.recording.global[point] as usize))
     }
 }

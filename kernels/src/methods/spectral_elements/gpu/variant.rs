@@ -175,9 +175,9 @@ impl Variant {
     }
 
     /// The flags for interior points with which this variant is launched, given the requested ones.
-    pub fn inside(&self, asked: i32) -> i32 {
-        match (self.at_once(), asked & IN_HELD) {
-            (true, _) => asked,
+    pub fn inside(&self, requested: i32) -> i32 {
+        match (self.at_once(), requested & IN_HELD) {
+            (true, _) => requested,
             // No step of this variant has begun before its launch.
             (false, 0) => 0,
             (false, _) => IN_HELD | IN_OTHERS,
@@ -400,7 +400,7 @@ pub fn nodes(dimension: usize) -> Source {
     source(("nodes.cu", 1), (dimension, 0), &[], &[NODES, STEP])
 }
 
-/// Kernels `inject`, `extract`, `film`, `look`.
+/// Kernels `inject`, `extract`, `snapshot`, `look`.
 pub fn points(dimension: usize, basis: &Basis) -> Source {
     source(("points.cu", 1), (dimension, basis.len()), &[], &[NODES, POINTS])
 }
@@ -412,12 +412,12 @@ pub fn gradient(dimension: usize) -> Source {
 
 /// Every kind of source that a run with elements of these degrees can need, for compilation checks without a device.
 pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
-    let mut found = Vec::new();
+    let mut sources = Vec::new();
     for dimension in [2, 3] {
-        found.extend([nodes(dimension), gradient(dimension)]);
+        sources.extend([nodes(dimension), gradient(dimension)]);
         for degree in degrees.clone() {
             let Ok(basis) = Basis::new(degree) else { continue };
-            found.push(points(dimension, &basis));
+            sources.push(points(dimension, &basis));
             for kind in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
                 // Other degrees differ only in their constants, so one source of each kind suffices.
                 let most = if degree == 4 { 12 } else { 9 };
@@ -434,25 +434,25 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                         layers: 0,
                     };
                     if loss.is_none() || kind != Kind::Fluid {
-                        found.push(variant.source(&basis));
+                        sources.push(variant.source(&basis));
                         let constants = kind == Kind::Table;
                         if constants || !varies || loss.is_some() {
-                            found.push(variant.scattering(&basis, constants));
+                            sources.push(variant.scattering(&basis, constants));
                         }
                         if kind != Kind::Table && (loss.is_some() || !varies) {
                             let both = [stored != varies, stored == varies];
                             let kinds = if degree == 4 { &both[..] } else { &both[..1] };
                             let pairing = |constants: &bool| Pairing::new(variant, *constants).source(&basis);
-                            found.extend(kinds.iter().map(pairing));
+                            sources.extend(kinds.iter().map(pairing));
                         }
                         if degree == 4 {
                             // Layers lie across one axis, two axes or all axes.
                             let all = (1u8 << dimension) - 1;
                             let layers = [2, 3, all][bits % 3].min(all);
                             let variant = Variant { layers, ..variant };
-                            found.push(variant.source(&basis));
+                            sources.push(variant.source(&basis));
                             if !(stored || varies) {
-                                found.push(variant.transposed(&basis));
+                                sources.push(variant.transposed(&basis));
                             }
                         }
                     }
@@ -460,7 +460,7 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
             }
         }
     }
-    found
+    sources
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub struct FaceMemory<A: Accelerator> {
     normal: A::Memory,
     pub sums: A::Memory,
     /// The sums of the last run, on the host.
-    pub found: Vec<[f64; 2]>,
+    pub host_sums: Vec<[f64; 2]>,
 }
 
 /// The adjoint wavefield on absorbing faces: addresses of the velocity and the acceleration of solids and of the first
@@ -46,7 +46,7 @@ impl<A: Accelerator> FaceMemory<A> {
             in_fluid: send(a, &in_fluid)?,
             normal: send(a, &normals)?,
             sums: a.allocate((faces.len() * 2 * size_of::<f64>()).max(8))?,
-            found: vec![[0.0; 2]; faces.len()],
+            host_sums: vec![[0.0; 2]; faces.len()],
         })
     }
 
@@ -64,7 +64,7 @@ impl<A: Accelerator> FaceMemory<A> {
         kernel: &A::Kernel,
         ([displacement, second], adjoint): ([u64; 2], Rates),
     ) -> Result<(), Error> {
-        let count = self.found.len();
+        let count = self.host_sums.len();
         if count == 0 {
             return Ok(());
         }
@@ -88,10 +88,10 @@ impl<A: Accelerator> FaceMemory<A> {
 
     /// Downloads the sums to the host.
     pub fn fetch(&mut self, a: &A, staging: &mut Staging<A>) -> Result<(), Error> {
-        if self.found.is_empty() {
+        if self.host_sums.is_empty() {
             return Ok(());
         }
-        let bytes = bytemuck::cast_slice_mut(&mut self.found);
+        let bytes = bytemuck::cast_slice_mut(&mut self.host_sums);
         // SAFETY: the copy covers the whole memory.
         unsafe { staging.download(a, self.sums.address(), bytes) }
     }

@@ -383,7 +383,7 @@ mod tests {
             begin: 200.0,
             end: 0.0,
         };
-        let near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 1e-4;
+        let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-4;
         for profile in [Profile::Strong, Profile::Specfem { frequency: 30.0 }] {
             let filters = Filters::<3> {
                 zones: [[Some((zone, speed)), None]; 3],
@@ -407,8 +407,8 @@ mod tests {
                         (0.001f64.ln() * 2.0 / 2.2, 2f64.powf(1.2), PI * 30.0 * share)
                     }
                 };
-                let found = crossed(axis);
-                assert!(near(found, -left), "{profile:?} {axis}: {found} {left}");
+                let integral = crossed(axis);
+                assert!(near(integral, -left), "{profile:?} {axis}: {integral} {left}");
                 assert!(near(high[0] / low[0], rise), "{low:?} {high:?}");
                 assert!(near(high[1], 0.5 * shift), "{high:?} {shift}");
                 assert_eq!(filters.at(axis, 201.0), [1.0, 0.0, 0.0]);

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn media_of_becache_and_others_are_told_apart() {
+    fn media_of_becache_and_others_are_distinguished() {
         for dimension in [2, 3] {
             let all = |c: Voigt| [0, 2].map(|axis| holds(&c, axis, dimension));
             assert_eq!(all(crystal([4.0, 20.0, 2.0, 3.8])), [true; 2], "{dimension}");

@@ -123,10 +123,10 @@ impl<const D: usize> Pml<D> {
                     |node: &u32| (mesh.nodes()[*node as usize][axis] - end).abs() < NOTHING * thickness;
                 corners.iter().all(near)
             };
-            let found = (0..D)
+            let end_of_side = (0..D)
                 .flat_map(|axis| [(axis, 0), (axis, 1)])
                 .find(|end| at_end(*end));
-            let Some((axis, high)) = found else {
+            let Some((axis, high)) = end_of_side else {
                 return Err(Error::setup(format!(
                     "perfectly matched layers need flat sides that are perpendicular to an axis, but the \
                     absorbing face of element {} around {} lies at no end of the mesh: flatten that side, \
@@ -182,8 +182,8 @@ impl<const D: usize> Pml<D> {
         let profile = Profile::default();
         let pml = Self { zones, profile }.checked(bounds)?;
         for (element, given) in given.iter().enumerate() {
-            let found = pml.axes(&mesh.coordinates(element));
-            if found != *given {
+            let by_coordinates = pml.axes(&mesh.coordinates(element));
+            if by_coordinates != *given {
                 let words = |axes: u8| match (0..D)
                     .filter(|a| axes >> a & 1 == 1)
                     .map(axis_name::<D>)
@@ -197,7 +197,7 @@ impl<const D: usize> Pml<D> {
                     element,
                     Place::from(mesh.centre(element)),
                     words(*given),
-                    words(found)
+                    words(by_coordinates)
                 )));
             }
         }

@@ -46,11 +46,11 @@ impl<T: Real> Adjoint<T> {
         let (p, threads) = (&setup.padded, setup.cpu.threads());
         let planes = live(p.planes());
         let Tiling { columns, cuts, .. } = self.tiling;
-        let wanted = match threads {
+        let per_column = match threads {
             1 => 1,
             _ => (4 * threads).div_ceil(columns * cuts),
         };
-        let chunks = wanted.min(planes.len() / CHUNK_PLANES).max(1);
+        let chunks = per_column.min(planes.len() / CHUNK_PLANES).max(1);
         let tiles = self.tiling.tiles(p, &cpu::rows(p), &planes, chunks);
         let view = self.view(setup);
         setup

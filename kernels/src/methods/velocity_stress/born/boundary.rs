@@ -59,7 +59,7 @@ impl Core {
         if inside.any(|weight| weight.f64() != 1.0) {
             return Err("the sponge reaches into the model");
         }
-        let mut made = Self {
+        let mut boundary = Self {
             z: rows.z.start - if surface { half } else { 0 }..rows.z.end,
             region,
             core,
@@ -68,11 +68,11 @@ impl Core {
         };
         for plane in rows.planes.clone() {
             for row in rows.rows.clone() {
-                made.starts[rows.number(plane, row)] = made.len;
-                made.len += made.pieces(plane, row).iter().map(Range::len).sum::<usize>();
+                boundary.starts[rows.number(plane, row)] = boundary.len;
+                boundary.len += boundary.pieces(plane, row).iter().map(Range::len).sum::<usize>();
             }
         }
-        Ok(made)
+        Ok(boundary)
     }
 
     /// The cells whose stresses are reconstructed.

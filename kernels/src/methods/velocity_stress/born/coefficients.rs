@@ -63,10 +63,10 @@ fn of_cells(losses: &Attenuation, ndim: usize, (cells, known): (usize, &Range<us
     let mut all: Vec<[Loss; 2]> = bytemuck::zeroed_vec(cells);
     let pieces = all[known.clone()].par_chunks_mut(LOOKED_UP).enumerate();
     pieces.for_each(|(piece, all)| {
-        let mut found = HashMap::new();
+        let mut by_quality = HashMap::new();
         let mut loss = |q: &[f32], cell: usize| {
             let q = if q.len() == 1 { q[0] } else { q[cell] };
-            *found
+            *by_quality
                 .entry(q.to_bits())
                 .or_insert_with(|| Law::loss(&law, f64::from(q)))
         };
@@ -268,8 +268,8 @@ impl<T: Number> Discrete<T> {
         (parameters, perturbation): (&Parametrisation, &[T]),
     ) -> Result<Changes<T>, Error> {
         let (ndim, len, dt) = (self.ndim(), self.rows.len, self.setup.dt);
-        let (mut made, corners) = (self.changes()?, self.corners(medium));
-        let parts = [&mut made.stiffness, &mut made.relaxing];
+        let (mut changes, corners) = (self.changes()?, self.corners(medium));
+        let parts = [&mut changes.stiffness, &mut changes.relaxing];
         for (part, to) in parts.into_iter().enumerate().filter(|(_, to)| !to.is_empty()) {
             let split = |place: usize, cell: usize| {
                 let change = |place: usize| parameters.stiffness(perturbation, place, cell);
@@ -295,13 +295,13 @@ impl<T: Number> Discrete<T> {
             let component = velocity(ndim, axis);
             let b = self.setup.medium.buoyancy(component);
             let density = |cell: usize| parameters.density(perturbation, cell);
-            corners.fill(&mut made.buoyancy[component * len..][..len], |at, cell| {
+            corners.fill(&mut changes.buoyancy[component * len..][..len], |at, cell| {
                 let sum = density(corners.cell(cell, [0; 3])) + density(corners.cell(cell, one(axis)));
                 -b[at].f64().powi(2) / (2.0 * dt) * sum
             });
         }
-        self.change_ratios(&mut made);
-        Ok(made)
+        self.change_ratios(&mut changes);
+        Ok(changes)
     }
 
     /// The transpose of [`Discrete::changed`]: maps sums by coefficient to sums by parameter, `[parameter][cell]`. The
@@ -316,9 +316,9 @@ impl<T: Number> Discrete<T> {
         self.change_ratios_transposed(sums);
         let [nz, lines, planes] = medium.n;
         let of_plane = nz * lines;
-        let mut made: Vec<T> = bytemuck::zeroed_vec(parameters.count() * medium.cells);
+        let mut changes: Vec<T> = bytemuck::zeroed_vec(parameters.count() * medium.cells);
         let mut by_plane: Vec<Vec<&mut [T]>> = (0..planes).map(|_| Vec::new()).collect();
-        for (k, to) in made.chunks_exact_mut(of_plane).enumerate() {
+        for (k, to) in changes.chunks_exact_mut(of_plane).enumerate() {
             by_plane[k % planes].push(to);
         }
         let count = places(self.ndim()).len();
@@ -337,7 +337,7 @@ impl<T: Number> Discrete<T> {
             sums.stiffness[coupling] = T::of(0.0);
             sums.stiffness[normal] = T::of(0.0);
         });
-        made
+        changes
     }
 
     /// Sums all contributions to the cells of a plane of the model. Sums for parameters of an isotropic medium are

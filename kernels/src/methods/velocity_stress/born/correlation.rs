@@ -35,7 +35,7 @@ fn normal_sum<T: Number>(program: &Discrete<T>, fields: &[T], first: usize, sum:
 }
 
 /// Adds the square of the pressure of a shot, the mean of the normal stresses.
-pub fn shine_pressure<T: Number>(program: &Discrete<T>, waves: &Waves<T>, light: &mut [T]) {
+pub fn add_pressure_illumination<T: Number>(program: &Discrete<T>, waves: &Waves<T>, light: &mut [T]) {
     let (rows, n, ndim) = (&program.rows, program.rows.z.len(), program.ndim());
     let (to, mean) = (Shared::new(light), T::of(1.0 / ndim as f64));
     rows.each(&program.setup.cpu, 1, |scratch, plane, row| {

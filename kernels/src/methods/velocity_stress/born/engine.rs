@@ -1,7 +1,7 @@
 //! The interface of devices that run the steps of a linearised shot instead of the processors.
 
 use super::program::{Changes, Discrete};
-use super::{Number, Picture, Take, Wanted};
+use super::{ImageRequest, Number, Picture, Take};
 use crate::Error;
 use crate::communicator::Communicator;
 use crate::methods::velocity_stress::Shot;
@@ -61,7 +61,7 @@ pub trait Engine<T: Number>: Send {
         ranks: &dyn Communicator,
     ) -> Result<(), Error>;
 
-    /// The derivatives with respect to the coefficients, for each shot. With the flag of `wanted` set, the derivatives
+    /// The derivatives with respect to the coefficients, for each shot. With the flag of `sums` set, the derivatives
     /// with respect to the normal stiffnesses are summed in the place of the first of them, and those with respect to
     /// the couplings in the place of the first coupling.
     ///
@@ -71,7 +71,7 @@ pub trait Engine<T: Number>: Send {
         &self,
         from: Source<'_, T>,
         schedule: &CheckpointSchedule,
-        wanted: (&mut [Changes<T>], bool),
+        sums: (&mut [Changes<T>], bool),
         ranks: &dyn Communicator,
     ) -> Result<(), Error>;
 
@@ -86,7 +86,7 @@ pub trait Engine<T: Number>: Send {
         &self,
         program: &Discrete<T>,
         data: &[Vec<T>],
-        how: (&CheckpointSchedule, &Wanted),
+        how: (&CheckpointSchedule, &ImageRequest),
         ranks: &dyn Communicator,
     ) -> Result<Vec<Vec<Picture<T>>>, Error>;
 }

@@ -37,14 +37,14 @@ impl Kind {
 
 /// The images that are requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ImageRequest {
     /// Kinds, in the order of the results.
     pub kinds: Vec<Kind>,
     /// Lags in cells along z, x, y.
     pub lags: Vec<[isize; 3]>,
 }
 
-impl Wanted {
+impl ImageRequest {
     /// Number of values of all images and illuminations of a model of `cells` cells.
     pub fn numbers(&self, cells: usize) -> usize {
         self.kinds.len() * (self.lags.len() + 1) * cells

@@ -25,10 +25,10 @@
 //! Fields between nodes are multiplied where they lie, and the products are averaged to the nodes at the end.
 
 use super::adjoint::{Adjoint, Beside, Pass};
-use super::correlation::{add_pressure, add_to_nodes, correlate, shine_pressure};
+use super::correlation::{add_pressure, add_pressure_illumination, add_to_nodes, correlate};
 use super::engine::Source;
 use super::forward::Waves;
-pub use super::image_kinds::{Kind, Wanted};
+pub use super::image_kinds::{ImageRequest, Kind};
 use super::program::Discrete;
 use super::{Born, Number, gpu};
 use crate::Error;
@@ -109,17 +109,17 @@ fn mean<T: Number>(next: &mut Vec<T>, mut field: Vec<T>) -> Vec<T> {
 
 impl<T: Number> Imaging<T> {
     /// Allocates the sums of the requested images.
-    pub fn new(program: &Discrete<T>, wanted: &Wanted) -> Self {
+    pub fn new(program: &Discrete<T>, request: &ImageRequest) -> Self {
         let len = program.rows.len;
         let zeros = |fields: usize| vec![vec![T::of(0.0); len]; fields];
-        let plain = wanted.lags.iter().all(|lag| *lag == [0; 3]);
-        let sums = wanted.kinds.iter().map(|&kind| {
+        let plain = request.lags.iter().all(|lag| *lag == [0; 3]);
+        let sums = request.kinds.iter().map(|&kind| {
             let halves = halves(program, kind);
             Sums {
                 kind,
                 images: match kind == Kind::Pp && plain {
                     true => Vec::new(),
-                    false => wanted.lags.iter().map(|_| zeros(halves.len())).collect(),
+                    false => request.lags.iter().map(|_| zeros(halves.len())).collect(),
                 },
                 light: zeros(halves.len()),
                 halves,
@@ -127,10 +127,10 @@ impl<T: Number> Imaging<T> {
         });
         Self {
             sums: sums.collect(),
-            lags: wanted.along(program.ndim()).collect(),
+            lags: request.along(program.ndim()).collect(),
             share: program.share_of_pressure(),
             later: vec![T::of(0.0); len],
-            plain: match plain && wanted.kinds.contains(&Kind::Pp) {
+            plain: match plain && request.kinds.contains(&Kind::Pp) {
                 true => vec![T::of(0.0); len],
                 false => Vec::new(),
             },
@@ -173,7 +173,7 @@ impl<T: Number> Imaging<T> {
 
     /// Adds the squares of the fields of the shot after a step to the illumination. It is called for each step once,
     /// in order, in the forward run.
-    pub fn shine(&mut self, program: &Discrete<T>, waves: &Waves<T>) {
+    pub fn add_illumination(&mut self, program: &Discrete<T>, waves: &Waves<T>) {
         let len = program.rows.len;
         let all = |fields: Range<usize>| fields.map(|k| waves.field(k)).collect::<Vec<_>>().concat();
         let ndim = program.ndim();
@@ -185,7 +185,7 @@ impl<T: Number> Imaging<T> {
         for sums in &mut self.sums {
             let fields: &[T] = match sums.kind {
                 Kind::Pp => {
-                    shine_pressure(program, waves, &mut sums.light[0]);
+                    add_pressure_illumination(program, waves, &mut sums.light[0]);
                     continue;
                 }
                 Kind::Ps => &of_p,
@@ -242,12 +242,12 @@ impl<T: Number> Imaging<T> {
         if self.forms_in_sweeps() {
             return;
         }
-        let made;
+        let adjoint_stress;
         let back: &[T] = match program.setup.relaxation.is_none() && !ended {
             true => adjoint.strain.as_slice(),
             false => {
-                made = program.stress_of_adjoint(adjoint.stress.as_slice());
-                &made
+                adjoint_stress = program.stress_of_adjoint(adjoint.stress.as_slice());
+                &adjoint_stress
             }
         };
         let recorded = self.sums.iter().any(|sums| sums.kind.records_stresses());
@@ -392,21 +392,21 @@ pub type Step<'a, T> = ((&'a [T], &'a [T]), &'a [T], &'a [T]);
 
 impl<T: Number> Born<T> {
     /// Bytes of a checkpoint and of a recorded step in the reverse sweep of [`Born::images`], in this order.
-    pub fn sizes_of_images(&self, wanted: &Wanted) -> [usize; 2] {
+    pub fn sizes_of_images(&self, request: &ImageRequest) -> [usize; 2] {
         let [state, tape] = self.sizes();
         if self.engine.is_some() || self.placed.is_some() {
             let planes = self.planes();
-            let film = planes
+            let image_fields = planes
                 .iter()
-                .map(|p| gpu::film_of_images(p.of(&self.program), wanted));
-            return [state, tape + film.max().unwrap_or(0)];
+                .map(|p| gpu::image_field_bytes(p.of(&self.program), request));
+            return [state, tape + image_fields.max().unwrap_or(0)];
         }
-        let lags = wanted.lags.iter().any(|lag| *lag != [0; 3]);
-        let beside = recorded(&self.program, &wanted.kinds, lags);
+        let lags = request.lags.iter().any(|lag| *lag != [0; 3]);
+        let beside = recorded(&self.program, &request.kinds, lags);
         [state, self.recorded(false, beside).bytes::<T>()]
     }
 
-    /// Images of `data`, `[record][component][receiver]`, in the order of the kinds in `wanted`. `schedule` must be
+    /// Images of `data`, `[record][component][receiver]`, in the order of the kinds in `request`. `schedule` must be
     /// made for the sizes of [`Born::sizes_of_images`].
     ///
     /// # Errors
@@ -415,9 +415,9 @@ impl<T: Number> Born<T> {
         &self,
         data: &[T],
         schedule: &CheckpointSchedule,
-        wanted: &Wanted,
+        request: &ImageRequest,
     ) -> Result<Vec<Picture<T>>, Error> {
-        let images = self.images_of_shots(&[data.to_vec()], schedule, wanted)?;
+        let images = self.images_of_shots(&[data.to_vec()], schedule, request)?;
         Ok(images.into_iter().flatten().collect())
     }
 
@@ -429,9 +429,9 @@ impl<T: Number> Born<T> {
         &self,
         data: &[Vec<T>],
         schedule: &CheckpointSchedule,
-        wanted: &Wanted,
+        request: &ImageRequest,
     ) -> Result<Vec<Vec<Picture<T>>>, Error> {
-        self.images_among(&Alone, data, (schedule, wanted))
+        self.images_among(&Alone, data, (schedule, request))
     }
 
     /// [`Born::images_of_shots`] on all ranks that share the shot ([`Born::run_on_ranks`]), each of which passes all
@@ -443,12 +443,12 @@ impl<T: Number> Born<T> {
         &self,
         ranks: &dyn Communicator,
         data: &[Vec<T>],
-        (schedule, wanted): (&CheckpointSchedule, &Wanted),
+        (schedule, request): (&CheckpointSchedule, &ImageRequest),
     ) -> Result<Vec<Vec<Picture<T>>>, Error> {
         if let Some(engine) = &self.engine {
-            return engine.images(&self.program, data, (schedule, wanted), ranks);
+            return engine.images(&self.program, data, (schedule, request), ranks);
         }
-        let mut imaging = Imaging::new(&self.program, wanted);
+        let mut imaging = Imaging::new(&self.program, request);
         self.reverse(Source::Data(data), schedule, Some(&mut imaging))?;
         Ok(vec![imaging.finish(&self.program)])
     }

@@ -45,7 +45,7 @@ pub use checkpoint::CheckpointStore;
 pub use derivatives::Derivatives;
 pub use engine::Residuals;
 pub use gpu::variant;
-pub use imaging::{Kind, Picture, Wanted};
+pub use imaging::{ImageRequest, Kind, Picture};
 pub use parameters::Parameters;
 pub use placement::RankPlanes;
 
@@ -431,7 +431,7 @@ impl<T: Number> Born<T> {
         schedule: &CheckpointSchedule,
         ranks: &dyn Communicator,
     ) -> Result<Derivatives<T>, Error> {
-        let made = |sums: Vec<Changes<T>>, spare: Option<Spare<T>>| Derivatives {
+        let of_sums = |sums: Vec<Changes<T>>, spare: Option<Spare<T>>| Derivatives {
             program: self.program.clone(),
             medium: self.medium.clone(),
             parameters: self.parameters.clone(),
@@ -440,7 +440,7 @@ impl<T: Number> Born<T> {
             spare,
         };
         let Some(engine) = &self.engine else {
-            return Ok(made(vec![self.gradient_on_processors(from, schedule)?], None));
+            return Ok(of_sums(vec![self.gradient_on_processors(from, schedule)?], None));
         };
         if schedule.in_store > 0 {
             return Err(Error::setup(
@@ -454,7 +454,7 @@ impl<T: Number> Born<T> {
             sums.push(self.program.changes()?);
         }
         engine.back(from, schedule, (&mut sums, self.parameters.isotropic()), ranks)?;
-        Ok(made(sums, Some(self.spare.clone())))
+        Ok(of_sums(sums, Some(self.spare.clone())))
     }
 
     /// The sums by coefficient of the shot on processors.
@@ -463,9 +463,9 @@ impl<T: Number> Born<T> {
         from: Source<'_, T>,
         schedule: &CheckpointSchedule,
     ) -> Result<Changes<T>, Error> {
-        let made = self.reverse(from, schedule, None)?;
-        let made = made.map_or_else(|| self.program.changes(), |gradient| Ok(gradient.sums));
-        let mut sums = made?;
+        let gradient = self.reverse(from, schedule, None)?;
+        let changes = gradient.map_or_else(|| self.program.changes(), |gradient| Ok(gradient.sums));
+        let mut sums = changes?;
         let len = self.program.rows.len;
         for (component, sums) in sums.buoyancy.chunks_exact_mut(len).enumerate() {
             let b = self.program.setup.medium.buoyancy(component);

@@ -58,7 +58,7 @@ fn spread<T: Number>(
     form: impl Fn(f64) -> f64 + Sync,
 ) -> Vec<T> {
     let p = &rows.padded;
-    let mut made = vec![T::of(0.0); planes.len() * p.plane_len()];
+    let mut coefficients = vec![T::of(0.0); planes.len() * p.plane_len()];
     let row = |(number, to): (usize, &mut [T])| {
         let (plane, row) = (planes.start + number / p.rows(), number % p.rows());
         let line = p.model_plane(plane) * lines_of_plane(p) + p.model_row(row);
@@ -67,10 +67,11 @@ fn spread<T: Number>(
         }
     };
     cpu.install(|| {
-        made.par_chunks_mut(p.pitch())
+        coefficients
+            .par_chunks_mut(p.pitch())
             .enumerate()
             .with_min_len(16)
             .for_each(row);
     });
-    made
+    coefficients
 }

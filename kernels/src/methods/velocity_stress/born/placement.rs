@@ -1,7 +1,7 @@
 //! The memory that linearised shots need on a device, and the remainder for their reverse sweeps.
 
 use super::engine::Steps;
-use super::{Born, Number, Wanted, gpu};
+use super::{Born, ImageRequest, Number, gpu};
 use crate::Error;
 use crate::communicator::{Alone, Communicator, agree};
 use crate::device::accelerator::Accelerator;
@@ -140,14 +140,14 @@ impl Born<f32> {
     }
 
     /// Bytes that images need on a device in addition to a run without them.
-    fn of_images(&self, planes: &[Planes], wanted: &Wanted) -> usize {
-        let [bytes] = self.most(planes, |slab| [gpu::bytes_of_images(slab, wanted)]);
+    fn of_images(&self, planes: &[Planes], request: &ImageRequest) -> usize {
+        let [bytes] = self.most(planes, |slab| [gpu::bytes_of_images(slab, request)]);
         bytes
     }
 
     /// Bytes of device memory that `shots` shots side by side with images need in addition to their states.
-    pub fn device_bytes_of_images(&self, wanted: &Wanted, shots: usize) -> usize {
-        self.device_bytes(shots) + shots * self.of_images(&self.planes(), wanted)
+    pub fn device_bytes_of_images(&self, request: &ImageRequest, shots: usize) -> usize {
+        self.device_bytes(shots) + shots * self.of_images(&self.planes(), request)
     }
 
     /// Bytes that a device has left for the reverse sweep of images for each of `shots` shots side by side; `None` if
@@ -155,17 +155,17 @@ impl Born<f32> {
     ///
     /// # Errors
     /// Returns an error that says how much memory is needed if there is too little.
-    pub fn room_of_images(&self, wanted: &Wanted, shots: usize) -> Result<Option<usize>, Error> {
+    pub fn room_of_images(&self, request: &ImageRequest, shots: usize) -> Result<Option<usize>, Error> {
         let Some(placed) = &self.placed else {
             return Ok(None);
         };
         let [shared, each] = placed.needed;
-        let needed = [shared, each + self.of_images(&placed.planes, wanted)];
+        let needed = [shared, each + self.of_images(&placed.planes, request)];
         let refused = || {
             Error::setup(format!(
                 "the device has {:.2} GB of memory free, but these images need {:.2} GB there in addition to the reverse sweep: ask for fewer images or lags, use a smaller grid, or the processors",
                 placed.free as f64 / 1e9,
-                self.device_bytes_of_images(wanted, shots) as f64 / 1e9
+                self.device_bytes_of_images(request, shots) as f64 / 1e9
             ))
         };
         left_for(placed.free, needed, shots).map(Some).ok_or_else(refused)
@@ -282,8 +282,8 @@ impl Born<f32> {
             rank: ranks.rank(),
             through_hosts,
         };
-        let made = gpu::Devices::new(devices, (&self.program, &*self.core), shares, steps);
-        self.engine = Some(Box::new(agree(ranks, made)?));
+        let engine = gpu::Devices::new(devices, (&self.program, &*self.core), shares, steps);
+        self.engine = Some(Box::new(agree(ranks, engine)?));
         Ok(())
     }
 }

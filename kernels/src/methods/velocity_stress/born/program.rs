@@ -59,7 +59,7 @@ impl<T: Number> Discrete<T> {
         let (setup, weak) = Setup::new(shot, &mut raw, (class, &all, prepared), cpu)?;
         let nodes = Arc::new(Nodes::new(raw, weak, class));
         let rows = Rows::new(&setup);
-        let mut made = Self {
+        let mut program = Self {
             layers: Layers::new(&rows, &setup.edges),
             setup: Arc::new(setup),
             ratios: Vec::new(),
@@ -67,8 +67,8 @@ impl<T: Number> Discrete<T> {
             nodes,
             rows,
         };
-        made.ratios = made.surface_ratios();
-        Ok(made)
+        program.ratios = program.surface_ratios();
+        Ok(program)
     }
 
     /// Prepares another shot over the same medium, with other sources, series and receivers.

@@ -232,7 +232,7 @@ impl<T: Number> Sweep<'_, T> {
                 records.extend_from_slice(&self.record);
             }
             if let Some(imaging) = &mut self.imaging {
-                imaging.shine(&self.born.program, &self.memory.waves);
+                imaging.add_illumination(&self.born.program, &self.memory.waves);
             }
         }
         Ok(())

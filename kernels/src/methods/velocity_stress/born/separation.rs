@@ -37,9 +37,9 @@ impl<T: Number> Discrete<T> {
         for s in stress.chunks_exact(rows.len).take(ndim) {
             multiply_add(&mut pressure, s, share);
         }
-        let mut made = [(); 2].map(|()| vec![T::of(0.0); ndim * rows.len]);
+        let mut forces = [(); 2].map(|()| vec![T::of(0.0); ndim * rows.len]);
         let (z, n) = (rows.z.clone(), rows.z.len());
-        let [of_p, of_s] = made.each_mut().map(|made| Shared::new(made));
+        let [of_p, of_s] = forces.each_mut().map(|field| Shared::new(field));
         rows.each(&self.setup.cpu, 1, |scratch, plane, row| {
             let (d, base) = (&mut scratch[0][..n], rows.at(plane, row));
             for &t in rows.axes() {
@@ -55,7 +55,7 @@ impl<T: Number> Discrete<T> {
                 s.iter_mut().zip(&*p).for_each(|(s, p)| *s = *s - *p);
             }
         });
-        made
+        forces
     }
 
     /// The pairs of axes of the components of the rotation, in the order of the shear stresses.
@@ -68,9 +68,9 @@ impl<T: Number> Discrete<T> {
     /// The rotation of velocities, `[pair of axes]`, at the shear stresses.
     pub fn rotation(&self, velocities: &[T]) -> Fields<T> {
         let (rows, ndim, turns) = (&self.rows, self.ndim(), self.turns());
-        let mut made = vec![T::of(0.0); turns.len() * rows.len];
+        let mut rotation = vec![T::of(0.0); turns.len() * rows.len];
         let (z, n) = (rows.z.clone(), rows.z.len());
-        let to = Shared::new(&mut made);
+        let to = Shared::new(&mut rotation);
         rows.each(&self.setup.cpu, 1, |scratch, plane, row| {
             let (d, base) = (&mut scratch[0][..n], rows.at(plane, row));
             for (k, &[t, a]) in turns.iter().enumerate() {
@@ -82,26 +82,26 @@ impl<T: Number> Discrete<T> {
                 turn.iter_mut().zip(&*d).for_each(|(turn, d)| *turn = *turn - *d);
             }
         });
-        made
+        rotation
     }
 
     /// The adjoint velocities from the adjoint forces.
     pub fn velocity_of_force(&self, forces: &[T]) -> Fields<T> {
-        let mut made = forces.to_vec();
-        for (component, made) in made.chunks_exact_mut(self.rows.len).enumerate() {
+        let mut velocities = forces.to_vec();
+        for (component, field) in velocities.chunks_exact_mut(self.rows.len).enumerate() {
             let b = self.setup.medium.buoyancy(component);
-            for (made, &b) in made.iter_mut().zip(b) {
-                *made = if b > T::of(0.0) { *made / b } else { T::of(0.0) };
+            for (value, &b) in field.iter_mut().zip(b) {
+                *value = if b > T::of(0.0) { *value / b } else { T::of(0.0) };
             }
         }
-        made
+        velocities
     }
 
     /// The products of the stiffness `c` and the adjoint stresses.
     pub fn stress_of_adjoint(&self, adjoint: &[T]) -> Fields<T> {
         let len = self.rows.len;
-        let mut made = vec![T::of(0.0); adjoint.len()];
-        for (k, s) in made.chunks_exact_mut(len).enumerate() {
+        let mut stress = vec![T::of(0.0); adjoint.len()];
+        for (k, s) in stress.chunks_exact_mut(len).enumerate() {
             for &(place, other) in self.couplings(k) {
                 multiply_add(
                     s,
@@ -110,7 +110,7 @@ impl<T: Number> Discrete<T> {
                 );
             }
         }
-        made
+        stress
     }
 
     /// The stiffnesses of stress `k` and the strains that they multiply.

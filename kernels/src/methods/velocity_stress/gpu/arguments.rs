@@ -235,5 +235,5 @@ pub struct Peaks<T> {
 #[repr(C)]
 pub struct Look<T> {
     pub slab: SlabArgs<T>,
-    pub found: u64,
+    pub first_non_finite: u64,
 }

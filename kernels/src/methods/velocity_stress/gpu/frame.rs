@@ -80,18 +80,18 @@ impl Bounds {
 
 /// Divides the interior box into strips; also returns the number of thread blocks.
 pub fn stripped(cells: &Cells, tile: &Tile, vec: usize) -> (BoxArgs, usize) {
-    let mut made = args(cells, vec);
+    let mut args = args(cells, vec);
     let [_, rows, planes] = cells;
     let (chunks, tiles) = (
-        (made.vectors as usize).div_ceil(CHUNK),
+        (args.vectors as usize).div_ceil(CHUNK),
         rows.len().div_ceil(tile.rows),
     );
     let strips = tiles.div_ceil((tile.strip / tile.rows).max(1));
     let along = tiles.div_ceil(strips);
     let across = (along * chunks).div_ceil(tile.z / CHUNK);
     let deep = planes.len().div_ceil(tile.deep);
-    (made.chunks, made.along, made.across, made.deep) = (int(chunks), int(along), int(across), int(deep));
-    (made, across * deep * strips)
+    (args.chunks, args.along, args.across, args.deep) = (int(chunks), int(along), int(across), int(deep));
+    (args, across * deep * strips)
 }
 
 /// The boxes of the frame in one launch, and the number of its blocks of `threads` threads.
@@ -183,7 +183,7 @@ impl<A: Accelerator> FrameMemory<A> {
         layout: &Layout,
     ) -> Result<Self, Error> {
         let sizes = Sizes::new(p, edges, &layout.own);
-        let mut made = Self {
+        let mut frame = Self {
             args: [FrameArgs::default(); 2],
             z: sizes.z,
             tables: Vec::new(),
@@ -200,11 +200,11 @@ impl<A: Accelerator> FrameMemory<A> {
         for axis in [1, 2] {
             let number = |&l: &usize| if l == NONE { -1 } else { int(l) };
             let lines: Vec<i32> = edges.lines(axis).iter().map(number).collect();
-            common.line[axis] = made.table(a, &lines)?;
+            common.line[axis] = frame.table(a, &lines)?;
         }
         if let Some(weights) = edges.weights() {
             for (to, w) in common.sponge.iter_mut().zip(weights) {
-                *to = made.table(a, w)?;
+                *to = frame.table(a, w)?;
             }
         }
         for axis in 0..3 {
@@ -213,7 +213,7 @@ impl<A: Accelerator> FrameMemory<A> {
             };
             for (to, f) in common.layer[axis].factor.iter_mut().zip(factors) {
                 for (to, numbers) in to.iter_mut().zip([&f.inverse_kappa, &f.a, &f.b]) {
-                    *to = made.table(a, numbers)?;
+                    *to = frame.table(a, numbers)?;
                 }
             }
         }
@@ -227,12 +227,12 @@ impl<A: Accelerator> FrameMemory<A> {
                         component: numbers as i64,
                         ..*layer
                     };
-                    made.layers.push(memory);
+                    frame.layers.push(memory);
                 }
             }
-            made.args[stage] = args;
+            frame.args[stage] = args;
         }
-        Ok(made)
+        Ok(frame)
     }
 
     /// Sets all memory variables to zero.

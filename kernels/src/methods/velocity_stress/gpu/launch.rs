@@ -30,7 +30,7 @@ pub(super) struct Kernels<A: Accelerator> {
 impl<A: Accelerator> Kernels<A> {
     /// Compiles the kernels of a variant.
     pub(super) fn load<T: Real>(a: &A, variant: &Variant, setup: &Setup<T>) -> Result<Self, Error> {
-        let maybe = |wanted: bool, source: &Source, names: &[&str]| match wanted {
+        let maybe = |needed: bool, source: &Source, names: &[&str]| match needed {
             true => a.load(source, names),
             false => Ok(Vec::new()),
         };

@@ -225,7 +225,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
             .ok_or_else(|| Error::setup("no device to run on"))?
             .0;
         let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;
-        let densities = Densities(asked(shot, padded, &own)?);
+        let densities = Densities(density_lines(shot, padded, &own)?);
         let place = |machine| Place::new::<T>(padded, machine, arrays.len());
         Ok(Self {
             padded: padded.clone(),
@@ -256,7 +256,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
 
     /// The first cell read so far whose anisotropy makes the wavefield of the layers grow.
     pub fn growing(&self) -> Option<Growing> {
-        self.watch.found()
+        self.watch.growing()
     }
 
     /// Also keeps the densities that the sources of a further shot need. This must be called before any of the medium
@@ -265,7 +265,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
     /// # Errors
     /// Returns an error for a source that lies outside the grid.
     pub fn keep_for(&mut self, shot: &Shot) -> Result<(), Error> {
-        let more = asked(shot, &self.padded, &self.own())?;
+        let more = density_lines(shot, &self.padded, &self.own())?;
         self.densities.0.extend(more);
         Ok(())
     }
@@ -301,9 +301,9 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         }
         self.prepare(lines);
         for place in &self.places {
-            let wanted = place.lines.start.max(first)..place.lines.end.min(first + lines);
-            if !wanted.is_empty() {
-                self.send_to(place, first..first + lines, wanted)?;
+            let own = place.lines.start.max(first)..place.lines.end.min(first + lines);
+            if !own.is_empty() {
+                self.send_to(place, first..first + lines, own)?;
             }
         }
         self.turn = (turn + 1) % DEPTH;
@@ -334,20 +334,16 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         });
     }
 
-    fn send_to(&self, place: &Place<A>, block: Range<usize>, wanted: Range<usize>) -> Result<(), Error> {
+    fn send_to(&self, place: &Place<A>, block: Range<usize>, own: Range<usize>) -> Result<(), Error> {
         let row = self.padded.pitch() * size_of::<T>();
         for (k, memory) in place.memory.iter().flatten().enumerate() {
-            let from = (k * block.len() + wanted.start - block.start) * row;
-            let to = memory.address() + ((wanted.start - place.lines.start) * row) as u64;
+            let from = (k * block.len() + own.start - block.start) * row;
+            let to = memory.address() + ((own.start - place.lines.start) * row) as u64;
             // SAFETY: the block is not touched again before the event below is reached; `memory` holds all lines.
             unsafe {
-                place.accelerator.upload(
-                    Stream::Main,
-                    &self.blocks[self.turn],
-                    from,
-                    to,
-                    wanted.len() * row,
-                )?;
+                place
+                    .accelerator
+                    .upload(Stream::Main, &self.blocks[self.turn], from, to, own.len() * row)?;
             }
         }
         place.accelerator.record(Stream::Main, &place.done[self.turn])
@@ -372,10 +368,10 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         let arrays = std::mem::take(&mut self.arrays);
         let held = |mut place: Place<A>| -> Result<Held<A>, Error> {
             place.accelerator.finish()?;
-            let mut take = |wanted: usize, relaxing: bool| -> Result<Lines<A>, Error> {
+            let mut take = |coefficient: usize, relaxing: bool| -> Result<Lines<A>, Error> {
                 let at = arrays
                     .iter()
-                    .position(|a| (a.place, a.relaxing) == (wanted, relaxing));
+                    .position(|a| (a.place, a.relaxing) == (coefficient, relaxing));
                 let memory = at.and_then(|at| place.memory[at].take());
                 memory.ok_or_else(|| Error::setup("the kernels need stiffnesses that were not sent: the medium was sent for a narrower symmetry class"))
             };
@@ -412,7 +408,11 @@ fn model_line(p: &Padded, plane: usize, row: usize) -> usize {
 }
 
 /// The lines whose density the sources on the planes `own` need, still empty.
-fn asked<T: Real>(shot: &Shot, p: &Padded, own: &Range<usize>) -> Result<HashMap<usize, Vec<T>>, Error> {
+fn density_lines<T: Real>(
+    shot: &Shot,
+    p: &Padded,
+    own: &Range<usize>,
+) -> Result<HashMap<usize, Vec<T>>, Error> {
     let weights = check(shot, p)?;
     let free = shot.surface.then(|| super::Adjoint::new(&weights));
     let placer = Placer {
@@ -437,8 +437,8 @@ fn asked<T: Real>(shot: &Shot, p: &Padded, own: &Range<usize>) -> Result<HashMap
 
 /// Blocks of the model are sent while the next one is read.
 impl<A: Accelerator> Destination for Upload<'_, f32, A> {
-    fn lines(&self, wanted: usize) -> usize {
-        wanted.min(self.capacity)
+    fn lines(&self, lines: usize) -> usize {
+        lines.min(self.capacity)
     }
 
     fn block(&mut self, lines: usize) -> Result<&mut [f32], Error> {

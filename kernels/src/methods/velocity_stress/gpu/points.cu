@@ -108,7 +108,7 @@ KERNEL(peaks)(const struct Peaks a) {
 
 struct Look {
     struct Slab s;
-    unsigned long long *found;  // the smallest number of a cell ([plane][row][z] of the padded grid) with a bad value
+    unsigned long long *first_non_finite;  // the smallest number of a cell, [plane][row][z] of the padded grid
 };
 
 KERNEL(look)(const struct Look a) {
@@ -118,6 +118,6 @@ KERNEL(look)(const struct Look a) {
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += (WIDE)gridDim.x * blockDim.x) {
         REAL sum = 0;
         UNROLL for (int c = 0; c < NDIM; c++) sum += from[c * s->field + k] * 0;
-        if (sum != 0 || sum != sum) atomicMin(a.found, (unsigned long long)(s->first * plane_len + k));
+        if (sum != 0 || sum != sum) atomicMin(a.first_non_finite, (unsigned long long)(s->first * plane_len + k));
     }
 }

@@ -249,7 +249,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let [z, x, _] = self.setup.window.clone();
         let (row_begin, row_count) = if ndim == 3 { (x.start, x.len()) } else { (0, 1) };
         let numbers = planes.len() * row_count * z.len();
-        let (fields, share) = self.setup.quantity.filmed().fields(ndim, component);
+        let (fields, share) = self.setup.quantity.of_snapshots().fields(ndim, component);
         let r = &mut self.records;
         let args = Pack {
             slab: self.args,
@@ -283,11 +283,11 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     pub(super) fn look(&mut self) -> Result<(), Error> {
         let cells = self.layout.own.len() * self.setup.padded.plane_len();
         let (a, r) = (&self.accelerator, &mut self.records);
-        let (shots, slab, found) = (self.shots.len(), self.args, r.search.address());
+        let (shots, slab, first_non_finite) = (self.shots.len(), self.args, r.search.address());
         let all: Vec<Look<T>> = (0..shots)
             .map(|shot| Look {
                 slab: slab.of_shot(shot),
-                found,
+                first_non_finite,
             })
             .collect();
         let look = &r.look;
@@ -302,7 +302,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     }
 
     /// The first cell with a non-finite value.
-    pub(super) fn found(&mut self) -> Result<Option<usize>, Error> {
+    pub(super) fn non_finite_cell(&mut self) -> Result<Option<usize>, Error> {
         self.records.search.answer(&self.accelerator)
     }
 }

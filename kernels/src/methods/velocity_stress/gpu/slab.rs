@@ -355,6 +355,6 @@ impl<T: Real, A: Accelerator> Sampler for DeviceSlab<T, A> {
     }
 
     fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
-        self.found()
+        self.non_finite_cell()
     }
 }

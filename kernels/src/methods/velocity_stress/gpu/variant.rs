@@ -138,10 +138,10 @@ const EDGES: [Edge; 4] = [
 
 /// Every kind of kernel source that a run can need, for compilation checks without a device.
 pub fn all(double: bool) -> Vec<Source> {
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     let mut take = |text: Source| {
-        if !found.contains(&text) {
-            found.push(text);
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     };
     for (ndim, half, edge, isotropic) in [2, 3]
@@ -183,5 +183,5 @@ pub fn all(double: bool) -> Vec<Source> {
             }
         }
     }
-    found
+    texts
 }

@@ -12,7 +12,7 @@ use crate::modelling::world::World;
 use anyhow::{bail, ensure};
 use kernels::communicator::Communicator;
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::born::{Kind, Wanted};
+use kernels::methods::velocity_stress::born::{ImageRequest, Kind};
 pub use params::{IMAGE_2D as PROGRAM_2D, IMAGE_3D as PROGRAM_3D};
 use rsf_io::{Axis, Job, Output};
 
@@ -40,7 +40,7 @@ struct RequestedImages {
     words: Vec<&'static str>,
     /// Their quantity, in words.
     quantity: String,
-    request: Wanted,
+    request: ImageRequest,
     /// The numbers of lags along z, x, y.
     lags: [usize; 3],
 }
@@ -89,7 +89,7 @@ impl RequestedImages {
         Ok(Self {
             words,
             quantity: format!("image of {}", descriptions.join(", ")),
-            request: Wanted { kinds, lags: all },
+            request: ImageRequest { kinds, lags: all },
             lags,
         })
     }
@@ -132,7 +132,7 @@ struct Images {
 
 impl Images {
     /// Splits a stack into the image and the illumination of each kind.
-    fn new(grid: &Grid, request: &Wanted, stack: Stack) -> Self {
+    fn new(grid: &Grid, request: &ImageRequest, stack: Stack) -> Self {
         let (cells, mut rest) = (grid.cells(), &stack.total()[..]);
         let mut part = |numbers: usize| {
             let (own, others) = rest.split_at(numbers.min(rest.len()));

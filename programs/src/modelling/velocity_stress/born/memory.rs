@@ -4,7 +4,7 @@ use super::super::memory::FILLED;
 use super::folder::Folder;
 use crate::modelling::plan::gigabytes;
 use anyhow::{bail, ensure};
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Room, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, ImageRequest, Room};
 use rsf_io::Job;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct For<'a> {
     /// The number of shots that `groups=` requests to run side by side in each batch.
     pub requested_shots: Option<usize>,
     /// The requested images.
-    pub images: Option<&'a Wanted>,
+    pub images: Option<&'a ImageRequest>,
 }
 
 /// The reverse sweep of a run.

@@ -17,7 +17,7 @@ use crate::modelling::world::World;
 use anyhow::{Context, anyhow, bail};
 use kernels::grid::{AXES, Grid};
 use kernels::medium::{Coefficients, Symmetry};
-use kernels::methods::velocity_stress::born::{Parameters, RankPlanes, Wanted};
+use kernels::methods::velocity_stress::born::{ImageRequest, Parameters, RankPlanes};
 use rsf_io::{Axis, Input, Job, Output};
 use std::sync::Arc;
 
@@ -319,7 +319,12 @@ impl SetUp {
 
     /// Prints the plan of `plan=y` for a survey: the reverse sweep of one shot, with images if they are
     /// requested, and the time of all shots. All ranks call it.
-    pub fn plan_survey(mut self, job: &Job, images: Option<&Wanted>, world: &World) -> anyhow::Result<()> {
+    pub fn plan_survey(
+        mut self,
+        job: &Job,
+        images: Option<&ImageRequest>,
+        world: &World,
+    ) -> anyhow::Result<()> {
         let ways = Ways::Back(images);
         let stations = self.stations(job, world, ways)?;
         self.summary(job);

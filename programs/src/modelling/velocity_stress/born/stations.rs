@@ -13,7 +13,7 @@ use anyhow::Context;
 use kernels::communicator::{Alone, Communicator};
 use kernels::device::cpu::Cpu;
 use kernels::medium::Symmetry;
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, ImageRequest};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
 use rsf_io::{Input, Job};
 
@@ -23,12 +23,12 @@ pub enum Ways<'a> {
     /// The data of a perturbation.
     Forward,
     /// A reverse sweep, with these images if any are requested.
-    Back(Option<&'a Wanted>),
+    Back(Option<&'a ImageRequest>),
 }
 
 impl<'a> Ways<'a> {
     /// The requested images.
-    pub fn images(self) -> Option<&'a Wanted> {
+    pub fn images(self) -> Option<&'a ImageRequest> {
         match self {
             Self::Back(images) => images,
             Self::Forward => None,
@@ -77,7 +77,7 @@ impl Station {
     pub fn choose_way(
         &mut self,
         job: &Job,
-        images: Option<&Wanted>,
+        images: Option<&ImageRequest>,
         ((sharing, free), batches, requested_shots): ((usize, f64), usize, Option<usize>),
     ) -> anyhow::Result<()> {
         let of = For {

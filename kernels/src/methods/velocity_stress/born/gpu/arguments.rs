@@ -188,7 +188,7 @@ pub struct Lists {
 pub struct Walk {
     pub to: u64,
     pub from: u64,
-    pub found: u64,
+    pub non_finite: u64,
     pub count: i64,
     pub shot: i64,
 }
@@ -233,26 +233,26 @@ impl SurfaceArgs {
     /// Arguments without the addresses.
     pub fn new(program: &Discrete<f32>, images: &Images<f32>) -> Self {
         let p = &program.rows.padded;
-        let mut made = Self {
+        let mut args = Self {
             spacing: p.d()[0],
             top: int(p.low[0]),
             ..Self::default()
         };
-        for (to, (nodes, slope)) in made.vertical.iter_mut().zip(&images.vertical) {
+        for (to, (nodes, slope)) in args.vertical.iter_mut().zip(&images.vertical) {
             to[..DEGREE].copy_from_slice(nodes);
             to[DEGREE] = *slope;
         }
         let sides = [
-            (&mut made.horizontal, &images.horizontal),
-            (&mut made.normal, &images.normal),
-            (&mut made.shear, &images.shear),
+            (&mut args.horizontal, &images.horizontal),
+            (&mut args.normal, &images.normal),
+            (&mut args.shear, &images.shear),
         ];
         for (to, from) in sides {
             for (to, nodes) in to.iter_mut().zip(from) {
                 to[..nodes.len()].copy_from_slice(nodes);
             }
         }
-        made
+        args
     }
 }
 

@@ -251,8 +251,8 @@ impl<A: Accelerator> Backwards<A> {
 
     /// The largest velocity, and the largest one left at the end of the reverse sweep.
     pub fn drift(&self, on: &Device<A>) -> Result<[f64; 2], Error> {
-        let mut found = [0.0; 2];
-        Transfer::<A>::new(&on.a, 2)?.get(&on.a, self.largest.address(), &mut found)?;
-        Ok(found.map(f64::from))
+        let mut largest = [0.0; 2];
+        Transfer::<A>::new(&on.a, 2)?.get(&on.a, self.largest.address(), &mut largest)?;
+        Ok(largest.map(f64::from))
     }
 }

@@ -74,16 +74,16 @@ impl Bounds {
         if program.setup.surface.is_some() {
             all[0].start = 0;
         }
-        let mut made = Self {
+        let mut bounds = Self {
             stresses,
             velocities,
             all,
             live,
             boundary: 0,
         };
-        let boxes = made.boundary_boxes();
-        made.boundary = boxes.iter().map(numbers).sum();
-        Ok(made)
+        let boxes = bounds.boundary_boxes();
+        bounds.boundary = boxes.iter().map(numbers).sum();
+        Ok(bounds)
     }
 
     pub fn boundary_boxes(&self) -> Vec<Cells> {

@@ -38,7 +38,7 @@ impl<A: Accelerator> Device<A> {
         let args = Walk {
             to,
             from: from.unwrap_or(0),
-            found: 0,
+            non_finite: 0,
             count: count as i64,
             shot: self.distance.get() as i64,
         };
@@ -81,7 +81,7 @@ impl<A: Accelerator> Device<A> {
         let args = Walk {
             to: 0,
             from: state,
-            found: self.found.address(),
+            non_finite: self.non_finite.address(),
             count: count as i64,
             shot: self.distance.get() as i64,
         };
@@ -98,11 +98,11 @@ impl<A: Accelerator> Device<A> {
 
     /// Resets the result of the search.
     pub fn forget(&self) -> Result<(), Error> {
-        self.a.clear(&self.found)
+        self.a.clear(&self.non_finite)
     }
 
     /// The address of a number that is non-zero if the search has found a non-finite value.
-    pub fn found(&self) -> u64 {
-        self.found.address()
+    pub fn non_finite(&self) -> u64 {
+        self.non_finite.address()
     }
 }

@@ -4,7 +4,7 @@
 use super::super::boundary::Core;
 use super::super::engine::{Engine, Residuals, Source, Steps};
 use super::super::program::{Changes, Discrete};
-use super::super::{Picture, Take, Wanted};
+use super::super::{ImageRequest, Picture, Take};
 use super::OnDevice;
 use super::collect::{collect_pictures, collect_sums};
 use super::halo::Links;
@@ -104,10 +104,10 @@ impl<A: Accelerator> Devices<A> {
             let ended = threads.into_iter().map(|thread| thread.join());
             ended.collect::<Vec<_>>()
         });
-        let mut made = Vec::new();
+        let mut all_results = Vec::new();
         for result in results {
             match result {
-                Ok(Ok(result)) => made.extend(result),
+                Ok(Ok(result)) => all_results.extend(result),
                 Ok(Err(panic)) | Err(panic) => resume_unwind(panic),
             }
         }
@@ -125,7 +125,7 @@ impl<A: Accelerator> Devices<A> {
                 if ranks.size() > 1 {
                     all.iter().try_for_each(|on| on.device.a.finish())?;
                 }
-                close(ends, ranks).map(|()| made)
+                close(ends, ranks).map(|()| all_results)
             }
         }
     }
@@ -149,8 +149,8 @@ impl<A: Accelerator> Devices<A> {
     /// Updates the drift of backward reconstructions from all devices.
     fn keep_drift(&self, ranks: &dyn Communicator) -> Result<(), Error> {
         let all = self.all.borrow();
-        let found = all.iter().filter_map(|on| on.drift.take());
-        let both = found.reduce(|[a, b], [c, d]| [a.max(c), b.max(d)]);
+        let drifts = all.iter().filter_map(|on| on.drift.take());
+        let both = drifts.reduce(|[a, b], [c, d]| [a.max(c), b.max(d)]);
         let of_ranks = match ranks.size() {
             1 => both.into_iter().collect(),
             _ => {
@@ -318,7 +318,7 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
         &self,
         program: &Discrete<f32>,
         data: &[Vec<f32>],
-        how: (&CheckpointSchedule, &Wanted),
+        how: (&CheckpointSchedule, &ImageRequest),
         ranks: &dyn Communicator,
     ) -> Result<Vec<Vec<Picture<f32>>>, Error> {
         if self.is_one() {

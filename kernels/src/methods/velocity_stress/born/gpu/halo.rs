@@ -152,9 +152,9 @@ impl<A: Accelerator> Links<A> {
     /// # Errors
     /// Returns an error for a device that fails.
     pub fn between(devices: &[(&Arc<A>, &Planes)], outer: [Option<Outer<A>>; 2]) -> Result<Vec<Self>, Error> {
-        let mut made = Vec::new();
+        let mut all = Vec::new();
         for (a, _) in devices {
-            made.push(Self {
+            all.push(Self {
                 links: Vec::new(),
                 ready: Arc::new(a.event()?),
                 under_way: RefCell::new(None),
@@ -162,7 +162,7 @@ impl<A: Accelerator> Links<A> {
         }
         let mut put = |k: usize, way: Way<A>, above: bool, cut: [usize; 2]| {
             let done = Arc::new(devices[k].0.event()?);
-            made[k].links.push(Link {
+            all[k].links.push(Link {
                 way,
                 done,
                 above,
@@ -192,7 +192,7 @@ impl<A: Accelerator> Links<A> {
             put(k, way(high, up, from_high), true, [end, start])?;
             put(k + 1, way(low, down, from_low), false, [start, end])?;
         }
-        Ok(made)
+        Ok(all)
     }
 
     /// Begins to exchange planes of fields with all neighbours; `shots` shots lie `distance` numbers apart. Until

@@ -1,7 +1,7 @@
 //! The memory layout of images on a device.
 
 use super::super::Number;
-use super::super::imaging::{Kind, Wanted, halves};
+use super::super::imaging::{ImageRequest, Kind, halves};
 use super::slab::LocalProgram;
 
 /// The sums of a kind: for each field the bits of the axes along which it lies between the nodes, and the offsets of
@@ -20,7 +20,7 @@ pub struct Plan {
     /// Lags along z, rows, planes, concatenated.
     pub lags: Vec<i32>,
     /// Offsets in the record of a step: pressure, force of S waves, stresses.
-    pub film: [usize; 3],
+    pub image_fields: [usize; 3],
     /// Length of the record of a step.
     pub kept: usize,
     /// The factors of the shot and of the data.
@@ -39,12 +39,12 @@ pub struct Plan {
 
 impl Plan {
     /// The layout of the requested images, on the planes that a device holds.
-    pub fn new<T: Number>(slab: LocalProgram<'_, T>, wanted: &Wanted) -> Self {
+    pub fn new<T: Number>(slab: LocalProgram<'_, T>, request: &ImageRequest) -> Self {
         let program = slab.program;
         let (ndim, len, stresses) = (program.ndim(), slab.len(), program.stresses());
         let [_, n] = model(slab);
         let cells = n.iter().product();
-        let has = |kinds: &[Kind]| wanted.kinds.iter().any(|kind| kinds.contains(kind));
+        let has = |kinds: &[Kind]| request.kinds.iter().any(|kind| kinds.contains(kind));
         let place = |next: &mut usize, numbers: usize| {
             let at = *next;
             *next += numbers;
@@ -52,12 +52,12 @@ impl Plan {
         };
         let fields = |kinds: &[Kind], count: usize| if has(kinds) { count * len } else { 0 };
         let (mut kept, mut all) = (0, 0);
-        let film = [
+        let image_fields = [
             (&[Kind::Pp, Kind::Ps][..], 1),
             (&[Kind::Sp], ndim),
             (&[Kind::Energy], stresses),
         ];
-        let film = film.map(|(kinds, count)| place(&mut kept, fields(kinds, count)));
+        let image_fields = image_fields.map(|(kinds, count)| place(&mut kept, fields(kinds, count)));
         let turns = program.turns().len();
         let own = fields(&[Kind::Pp], 1).max(fields(&[Kind::Ps, Kind::Energy], ndim));
         let other = fields(&[Kind::Pp], 1)
@@ -80,17 +80,17 @@ impl Plan {
             (Kind::Energy, ndim + stresses),
         ]
         .map(|(kind, count)| place(&mut all, fields(&[kind], count)));
-        let sums = wanted.kinds.iter().map(|&kind| Sum {
+        let sums = request.kinds.iter().map(|&kind| Sum {
             kind,
             halves: halves(program, kind).into_iter().map(bits).collect(),
-            image: place(&mut all, wanted.lags.len() * cells),
+            image: place(&mut all, request.lags.len() * cells),
             light: place(&mut all, cells),
         });
         Self {
             sums: sums.collect(),
             cells,
-            lags: wanted.along(ndim).flatten().map(|lag| lag as i32).collect(),
-            film,
+            lags: request.along(ndim).flatten().map(|lag| lag as i32).collect(),
+            image_fields,
             kept,
             own,
             other,

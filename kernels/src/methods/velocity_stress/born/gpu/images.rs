@@ -131,7 +131,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         memory: &ShotMemory<A>,
     ) -> Result<Self, Error> {
         let device = &on.device;
-        let made = Self {
+        let images = Self {
             kernels: on.image_kernels()?,
             plain: products(slab),
             memory: memory.part(Part::Images),
@@ -139,12 +139,12 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
             device,
             plan,
         };
-        device.copy(made.memory, None, made.plan.all)?;
-        if made.plan.has_potentials() {
-            let waves = made.waves(&device.of(0), (0, 0), made.at(made.plan.share));
-            made.cells(Kernel::Shares, &waves)?;
+        device.copy(images.memory, None, images.plan.all)?;
+        if images.plan.has_potentials() {
+            let waves = images.waves(&device.of(0), (0, 0), images.at(images.plan.share));
+            images.cells(Kernel::Shares, &waves)?;
         }
-        Ok(made)
+        Ok(images)
     }
 
     fn at(&self, number: usize) -> u64 {
@@ -204,16 +204,16 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
     }
 
     /// The addresses of the additional fields of a recorded step: pressure, force of S waves, stresses.
-    fn film(&self, tape: u64) -> [u64; 3] {
-        let film = self.device.sizes.tape().film;
-        self.plan.film.map(|at| after(tape, film + at))
+    fn image_fields(&self, tape: u64) -> [u64; 3] {
+        let image_fields = self.device.sizes.tape().image_fields;
+        self.plan.image_fields.map(|at| after(tape, image_fields + at))
     }
 
     /// Records the fields of a state that images need in addition to the tape.
     pub fn keep(&self, state: u64, tape: u64) -> Result<(), Error> {
         let (args, sizes) = (self.device.of(state), &self.device.sizes);
         let has = |kinds: &[Kind]| self.plan.sums.iter().any(|sum| kinds.contains(&sum.kind));
-        let [pressure, force, stress] = self.film(tape);
+        let [pressure, force, stress] = self.image_fields(tape);
         let normal = (args.stress, sizes.ndim);
         if has(&[Kind::Pp, Kind::Ps]) {
             self.walk(Kernel::Sums, &self.waves(&args, normal, pressure))?;
@@ -249,13 +249,13 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
 
     /// Computes the fields of a kind.
     fn fields(&self, sum: &Sum, args: &Args, tape: u64) -> Result<Products, Error> {
-        let (sizes, [pressure, force, stress]) = (&self.device.sizes, self.film(tape));
+        let (sizes, [pressure, force, stress]) = (&self.device.sizes, self.image_fields(tape));
         let (own, other) = (self.at(self.plan.own), self.at(self.plan.other));
         let [adjoint_velocity, adjoint_stress] = args.derivatives;
         let (ndim, adjoint) = (sizes.ndim, (adjoint_stress, sizes.ndim));
         let count = int(sum.halves.len());
         let next = self.plan.next.map(|at| self.at(at));
-        let made = Products {
+        let products = Products {
             own: [own, 0],
             other: [other, 0],
             shining: own,
@@ -273,14 +273,14 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
                     shining: pressure,
                     // The illumination uses the pressure, the mean of the normal stresses.
                     bright: 1.0 / (ndim * ndim) as f32,
-                    ..made
+                    ..products
                 }
             }
             Kind::Ps => {
                 self.force(args, (pressure, 1), None, own)?;
                 self.force(args, adjoint, Some(adjoint_stress), other)?;
                 self.mean(args, (other, ndim), next[0], other)?;
-                made
+                products
             }
             Kind::Sp => {
                 self.force(args, adjoint, None, other)?;
@@ -288,7 +288,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
                 Products {
                     own: [force, 0],
                     shining: force,
-                    ..made
+                    ..products
                 }
             }
             Kind::Ss => {
@@ -297,7 +297,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
                 self.mean(args, (own, sum.halves.len()), next[2], own)?;
                 Products {
                     shining: next[2],
-                    ..made
+                    ..products
                 }
             }
             Kind::Energy => {
@@ -317,7 +317,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
                     signs: [-1.0, 1.0],
                     fields: [int(ndim), count - int(ndim)],
                     shines: int(ndim),
-                    ..made
+                    ..products
                 }
             }
         })

@@ -50,7 +50,7 @@ pub mod variant;
 use super::boundary::Core;
 use super::engine::{Source, Steps};
 use super::program::{Changes, Discrete};
-use super::{Number, Picture, Take, Wanted, not_finite};
+use super::{ImageRequest, Number, Picture, Take, not_finite};
 use crate::device::accelerator::{Accelerator, Pinned, Stream};
 use crate::time_loop::reversal::CheckpointSchedule;
 use crate::{Error, Hint, message};
@@ -89,14 +89,14 @@ pub fn bytes(slab: LocalProgram<'_, f32>) -> [usize; 2] {
 
 /// Bytes that images need in addition. They use the memory of the gradient with respect to coefficients, which is not
 /// computed with images.
-pub fn bytes_of_images(slab: LocalProgram<'_, f32>, wanted: &Wanted) -> usize {
+pub fn bytes_of_images(slab: LocalProgram<'_, f32>, request: &ImageRequest) -> usize {
     let changes = Sizes::new(slab).changes_numbers() * size_of::<f32>();
-    Plan::new(slab, wanted).bytes().saturating_sub(changes)
+    Plan::new(slab, request).bytes().saturating_sub(changes)
 }
 
 /// Bytes that images record of a step in addition to the velocities and layers.
-pub fn film_of_images<T: Number>(slab: LocalProgram<'_, T>, wanted: &Wanted) -> usize {
-    Plan::new(slab, wanted).kept * size_of::<f32>()
+pub fn image_field_bytes<T: Number>(slab: LocalProgram<'_, T>, request: &ImageRequest) -> usize {
+    Plan::new(slab, request).kept * size_of::<f32>()
 }
 
 /// Bytes that a run with the scattered field needs on a device.
@@ -314,11 +314,19 @@ impl<A: Accelerator> OnDevice<A> {
             return Ok(());
         }
         self.device.look(velocity)?;
-        let (a, mut found) = (&*self.device.a, self.flag.borrow_mut());
+        let (a, mut flag) = (&*self.device.a, self.flag.borrow_mut());
         // SAFETY: the flag is in device memory, and this function waits for the copy.
-        unsafe { a.download(Stream::Main, self.device.found(), &mut found, 0, size_of::<i32>())? };
+        unsafe {
+            a.download(
+                Stream::Main,
+                self.device.non_finite(),
+                &mut flag,
+                0,
+                size_of::<i32>(),
+            )?
+        };
         a.finish()?;
-        match found.bytes()[..size_of::<i32>()].iter().all(|&byte| byte == 0) {
+        match flag.bytes()[..size_of::<i32>()].iter().all(|&byte| byte == 0) {
             true => Ok(()),
             false => {
                 self.device.forget()?;
@@ -442,9 +450,9 @@ impl<A: Accelerator> OnDevice<A> {
         &self,
         slab: LocalProgram<'_, f32>,
         data: &[Vec<f32>],
-        (schedule, wanted): (&CheckpointSchedule, &Wanted),
+        (schedule, request): (&CheckpointSchedule, &ImageRequest),
     ) -> Result<Vec<Vec<Picture<f32>>>, Error> {
-        let plan = Plan::new(slab, wanted);
+        let plan = Plan::new(slab, request);
         let mut memory = self.memory_for(self.reversal_needs(schedule, (plan.all, plan.kept))?)?;
         let imaging = Imaging::new(self, (slab, plan), &memory)?;
         let request = Request::Images(&imaging);

@@ -131,7 +131,7 @@ KERNEL(spread)(const struct Lists a) {
 struct Walk {
     REAL *to;
     const REAL *from;   // null: zeros
-    int *found;
+    int *non_finite;
     WIDE count, shot;
 };
 
@@ -168,7 +168,7 @@ KERNEL(look)(const struct Walk a) {
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
         sum += from[k] * 0;
     }
-    if (sum != 0 || sum != sum) *a.found = 1;
+    if (sum != 0 || sum != sum) *a.non_finite = 1;
 }
 
 #define SWEEPERS 16

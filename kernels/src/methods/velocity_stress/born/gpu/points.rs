@@ -20,23 +20,23 @@ struct Listed {
 
 impl Listed {
     fn of(lists: impl Iterator<Item = Vec<(i64, f32)>>) -> Result<Self, Error> {
-        let mut made = Self::default();
-        made.first.push(0);
+        let mut points = Self::default();
+        points.first.push(0);
         for list in lists {
             for (place, weight) in list {
-                made.place.push(place);
-                made.weight.push(weight);
+                points.place.push(place);
+                points.weight.push(weight);
             }
-            let end = i32::try_from(made.place.len());
-            made.first.push(end.map_err(|_| {
+            let end = i32::try_from(points.place.len());
+            points.first.push(end.map_err(|_| {
                 Error::setup(format!(
                     "the points of a shot use {} nodes or more on a GPU; {} are possible: take fewer sources or receivers",
-                    made.place.len(),
+                    points.place.len(),
                     i32::MAX
                 ))
             })?);
         }
-        Ok(made)
+        Ok(points)
     }
 }
 

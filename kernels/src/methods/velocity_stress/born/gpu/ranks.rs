@@ -217,7 +217,7 @@ pub fn ends<A: Accelerator>(
     }
     let reached = imports.each_ref().map(|import| u8::from(import.is_some()));
     let all = ranks.all_gather(&reached)?;
-    let mut made = [None, None];
+    let mut ends = [None, None];
     for (k, peer) in peers.into_iter().enumerate() {
         let Some(peer) = peer else {
             continue;
@@ -227,14 +227,14 @@ pub fn ends<A: Accelerator>(
             (Some(import), Some(memory)) if both => Place::Device(import, memory),
             _ => Place::Host([devices[k].pin(room)?, devices[k].pin(room)?]),
         };
-        made[k] = Some(RankEnd {
+        ends[k] = Some(RankEnd {
             rank: peer,
             place,
             room,
             exchanged: 0,
         });
     }
-    Ok(made)
+    Ok(ends)
 }
 
 /// One of several concatenated byte strings, each preceded by its length.

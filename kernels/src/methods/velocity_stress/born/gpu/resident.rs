@@ -32,18 +32,15 @@ impl<A: Accelerator> Sender<'_, A> {
 /// The stiffnesses of a program that are sent to a device unchanged, the unrelaxed and the relaxing ones: of an
 /// isotropic medium the coupling only, since its shear stiffness is sent on the nodes, otherwise those of all places.
 fn stiffnesses(program: &Discrete<f32>) -> [Vec<&[f32]>; 2] {
-    let wanted = match program.nodes.isotropic() {
+    let sent = match program.nodes.isotropic() {
         true => &COUPLING,
         false => places(program.ndim()),
     };
     let relaxing = program.setup.relaxation.iter();
     [
-        wanted
-            .iter()
-            .map(|&k| program.setup.medium.stiffness(k))
-            .collect(),
+        sent.iter().map(|&k| program.setup.medium.stiffness(k)).collect(),
         relaxing
-            .flat_map(|r| wanted.iter().map(|&k| r.stiffness(k)))
+            .flat_map(|r| sent.iter().map(|&k| r.stiffness(k)))
             .collect(),
     ]
 }

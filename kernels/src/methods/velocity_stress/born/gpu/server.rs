@@ -80,14 +80,14 @@ impl<'r, U, D> Server<'r, U, D> {
         let devices = [0, self.running - 1];
         [0, 1].map(|link| {
             let end = ends[link].clone()?;
-            let (arrived, waits) = channel();
+            let (arrived, arrival) = channel();
             self.arrived[link] = Some(arrived);
             let (device, up) = (devices[link], up.clone());
             let post = move |post: ExchangeStep| {
                 up.send((device, Ask::ExchangeStep(link, post))).map_err(over)?;
                 match post {
                     ExchangeStep::Start(_) => Ok(()),
-                    ExchangeStep::End => waits.recv().map_err(over),
+                    ExchangeStep::End => arrival.recv().map_err(over),
                 }
             };
             Some(Outer {
@@ -99,10 +99,10 @@ impl<'r, U, D> Server<'r, U, D> {
 
     /// One part of every device; `None` when all of them have ended or one has failed.
     pub fn parts(&mut self) -> Result<Option<Vec<U>>, Error> {
-        let mut found: Vec<Option<U>> = self.answers.iter().map(|_| None).collect();
-        while found.iter().any(Option::is_none) {
+        let mut parts: Vec<Option<U>> = self.answers.iter().map(|_| None).collect();
+        while parts.iter().any(Option::is_none) {
             match self.asks.recv() {
-                Ok((device, Ask::Part(part))) => found[device] = Some(part),
+                Ok((device, Ask::Part(part))) => parts[device] = Some(part),
                 // SAFETY: the ends of links keep the memory of messages until the run is over, and a device that has
                 // started a message waits for its end before it accesses that memory.
                 Ok((_, Ask::ExchangeStep(link, ExchangeStep::Start(message)))) => unsafe {
@@ -124,7 +124,7 @@ impl<'r, U, D> Server<'r, U, D> {
                 Err(_) => return Ok(None),
             }
         }
-        Ok(Some(found.into_iter().flatten().collect()))
+        Ok(Some(parts.into_iter().flatten().collect()))
     }
 
     /// Sends an answer to every device. Devices that have ended do not receive it.

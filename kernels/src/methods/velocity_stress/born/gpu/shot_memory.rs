@@ -96,7 +96,7 @@ impl<A: Accelerator> ShotMemory<A> {
     /// # Errors
     /// Returns an error for a device with too little memory.
     pub fn new(a: &A, needs: Needs) -> Result<Self, Error> {
-        let mut made = Self {
+        let mut memory = Self {
             needs,
             distance: needs.distance(),
             pieces: Vec::new(),
@@ -107,10 +107,10 @@ impl<A: Accelerator> ShotMemory<A> {
         };
         for (part, &numbers) in needs.parts.iter().enumerate() {
             if numbers > 0 {
-                made.parts[part] = made.take(a, numbers, 1)?;
+                memory.parts[part] = memory.take(a, numbers, 1)?;
             }
         }
-        Ok(made)
+        Ok(memory)
     }
 
     /// The needs for which it was allocated.

@@ -41,7 +41,7 @@ pub struct Sizes {
     /// Whether quantities run at the receivers between two records.
     pub runs: bool,
     /// Numbers that images record of a step in addition.
-    pub film: usize,
+    pub image_fields: usize,
     /// Length of the boundary of a velocity in a recorded step with boundary saving; 0 if whole fields are recorded.
     pub boundary: usize,
 }
@@ -67,7 +67,7 @@ pub struct Tape {
     /// The surface record.
     pub surface: usize,
     /// Additional fields of images.
-    pub film: usize,
+    pub image_fields: usize,
     /// Total length.
     pub all: usize,
 }
@@ -96,7 +96,7 @@ impl Sizes {
             surface: program.setup.surface.as_ref().map_or(0, |_| slab.rows()),
             values: program.values(),
             runs: program.setup.quantity.runs(),
-            film: 0,
+            image_fields: 0,
             boundary: 0,
         }
     }
@@ -140,7 +140,7 @@ impl Sizes {
         Tape {
             memory: self.layers.map(&mut take),
             surface: take(self.ndim * self.surface),
-            film: take(self.film),
+            image_fields: take(self.image_fields),
             all: take(0),
         }
     }

@@ -45,9 +45,9 @@ impl Planes {
         let (first, last) = (inside.start + half, inside.end.saturating_sub(half) / 2 * 2);
         let mut cuts = vec![0];
         for k in 1..devices {
-            let wanted = (live.start + live.len() * k / devices).next_multiple_of(2);
+            let even_cut = (live.start + live.len() * k / devices).next_multiple_of(2);
             let least = first.max(cuts[k - 1] + 2 * GHOST).next_multiple_of(2);
-            cuts.push(wanted.min(last).max(least));
+            cuts.push(even_cut.min(last).max(least));
         }
         cuts.push(all);
         let fits = |two: &[usize]| two[1] >= two[0] + 2 * GHOST;

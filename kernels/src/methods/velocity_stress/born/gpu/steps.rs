@@ -73,7 +73,7 @@ pub struct Device<A: Accelerator> {
     /// images.
     reached: [i32; 2],
     /// Non-zero if a value was not finite.
-    pub found: A::Memory,
+    pub non_finite: A::Memory,
     /// The bounds of the reconstructed wavefield, or the reason why there are none.
     bounds: Result<Bounds, &'static str>,
     /// Whether the interior of the grid can have separate kernels.
@@ -131,7 +131,7 @@ impl<A: Accelerator> Device<A> {
             kernels,
             base,
             reached: [int(top), int(z.end - top)],
-            found: a.allocate(size_of::<i32>())?,
+            non_finite: a.allocate(size_of::<i32>())?,
             bounds: Bounds::of(slab, core),
             solid: variant.has_inside() && solid,
             turns: OnceCell::new(),

@@ -105,10 +105,10 @@ impl<A: Accelerator> OnDevice<A> {
     pub fn reversal_needs(
         &self,
         schedule: &CheckpointSchedule,
-        (images, film): (usize, usize),
+        (images, image_fields): (usize, usize),
     ) -> Result<Needs, Error> {
         let mut sizes = self.device.sizes;
-        sizes.film = film;
+        sizes.image_fields = image_fields;
         let mut parts = [0; PARTS];
         let mut set = |part: Part, numbers: usize| parts[part as usize] = numbers;
         set(Part::Run, sizes.state().all);

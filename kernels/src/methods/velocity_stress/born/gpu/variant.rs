@@ -241,8 +241,8 @@ impl Variant {
     /// The kernel sources of a run with their kernels; `None` instead of a source that the run does not need.
     pub fn texts(&self) -> impl Iterator<Item = (Option<Source>, &'static [&'static str])> + '_ {
         TEXTS.iter().map(|text| {
-            let wanted = self.surface || !text.surface;
-            (wanted.then(|| self.source(text)), text.kernels)
+            let needed = self.surface || !text.surface;
+            (needed.then(|| self.source(text)), text.kernels)
         })
     }
 
@@ -269,7 +269,7 @@ impl Variant {
 
 /// Every kind of source that a run can need, for compilation checks without a device.
 pub fn all() -> Vec<Source> {
-    let mut found: Vec<Source> = Vec::new();
+    let mut sources: Vec<Source> = Vec::new();
     for (ndim, half, lossy) in [2, 3]
         .into_iter()
         .flat_map(|ndim| [1, 2, 4].map(|half| (ndim, half)))
@@ -291,11 +291,11 @@ pub fn all() -> Vec<Source> {
             let texts = variant.texts().filter_map(|(source, _)| source);
             let texts = texts.chain([variant.images().0]);
             for source in texts.chain(turns.map(|(source, _)| source)) {
-                if !found.contains(&source) {
-                    found.push(source);
+                if !sources.contains(&source) {
+                    sources.push(source);
                 }
             }
         }
     }
-    found
+    sources
 }
