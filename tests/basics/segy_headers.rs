@@ -383,3 +383,31 @@ fn keys_whose_bytes_are_counted_from_one_are_warned_of() {
     );
     assert_eq!(read("cdp=181"), "");
 }
+
+/// The headers of traces on a common time axis have its delay and length, so that a file which is written with them has
+/// every trace at its time.
+#[test]
+fn headers_of_aligned_traces_have_their_common_delay() {
+    let bench = Bench::new();
+    let delays = [100, 140, 180];
+    bench.raw("a.rsf", "n1=50 d1=0.004 o1=0.1 n2=3", "native_float", &ramp(150));
+    let mut keys = vec![0i32; 3 * 91];
+    (0..3).for_each(|trace| keys[91 * trace + 35] = delays[trace]);
+    bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
+    bench.run("sfsegywrite < a.rsf tape=a.sgy tfile=keys.rsf");
+    let text = bench.messages(
+        "sfsegyread tape=a.sgy tfile=h.rsf align=y > b.rsf; sfsegywrite < b.rsf tape=b.sgy tfile=h.rsf; \
+         sfsegyread tape=b.sgy align=y > c.rsf",
+    );
+    assert_eq!(text, "");
+    for (key, value) in [("delrt", 100), ("ns", 70)] {
+        bench.run(&format!("sfheadermath < h.rsf output={key} > key.rsf"));
+        assert_eq!(
+            bench.open("key.rsf").read_all::<i32>().unwrap(),
+            [value; 3],
+            "{key}"
+        );
+    }
+    assert_eq!(bench.axes("c.rsf", 2), bench.axes("b.rsf", 2));
+    assert_eq!(bench.reals("c.rsf"), bench.reals("b.rsf"));
+}

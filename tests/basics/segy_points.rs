@@ -37,6 +37,29 @@ fn coordinates_keep_the_digits_of_their_origin() {
     assert!(text.contains("coordinates are rounded by up to 0.003"), "{text}");
 }
 
+/// Elevations and depths have their own power of ten, so that a large origin of x and y does not round them.
+#[test]
+fn depths_keep_their_digits_beside_large_coordinates() {
+    let bench = Bench::new();
+    bench.run("sfpoints x=0 z=5.678 > s.rsf; sfpoints x=0:200:100 z=1.234 > r.rsf");
+    bench.run("sfmath n1=10 n2=3 d1=0.004 output=x1 > d.rsf");
+    let text = bench.messages(
+        "sfsegywrite < d.rsf tape=t.sgy sou=s.rsf rec=r.rsf origin=350100,4742010; \
+         sfsegyread tape=t.sgy tfile=t.rsf sou=s1.rsf rec=r1.rsf origin=350100,4742010 > q.rsf",
+    );
+    assert_eq!(text, "");
+    assert_eq!(key(&bench, "scalel"), [-1000; 3]);
+    assert_eq!(
+        (key(&bench, "sdepth"), key(&bench, "gelev")),
+        (vec![5678; 3], vec![-1234; 3])
+    );
+    assert_eq!(
+        (key(&bench, "scalco"), key(&bench, "gx")),
+        (vec![1; 3], vec![350_100, 350_200, 350_300])
+    );
+    assert_eq!(bench.reals("s1.rsf"), [0.0, 5.678]);
+}
+
 /// A line along x keeps its y, which is in the origin that the points count from.
 #[test]
 fn a_line_along_x_keeps_its_y() {

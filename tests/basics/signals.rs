@@ -210,8 +210,26 @@ fn data_of_receivers_first_are_no_traces() {
     );
     let run = bench.sh("sfbandpass < a.rsf fhi=20 > b.rsf");
     assert!(run.code == 0 && run.err.contains(way), "{run:?}");
+    // A picture of a single value in many shows nothing because of the order of axes; one of zeros would show nothing in
+    // any order.
+    let one: Vec<f32> = (0..300).map(|k| f32::from(u8::from(k == 150))).collect();
+    bench.raw(
+        "one.rsf",
+        "n1=3 label1=r n2=100 d2=0.01 label2=t unit2=s",
+        "native_float",
+        &one,
+    );
+    let run = bench.sh("sfgrey < one.rsf > a.png");
+    assert!(
+        run.err
+            .contains("nothing to see: axis 1 of the data is `r`, and time is axis 2"),
+        "{run:?}"
+    );
     let run = bench.sh("sfmath < a.rsf output=0 | sfgrey > a.png");
-    assert!(run.err.contains(&format!("nothing to see: {way}")), "{run:?}");
+    assert!(
+        run.err.contains("nothing to see: all values are 0") && !run.err.contains("axis 1"),
+        "{run:?}"
+    );
     for turned in [
         "sfwindow < a.rsf n2=1 f2=0 | sftransp",
         "sftransp < a.rsf plane=13",

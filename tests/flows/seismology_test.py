@@ -222,6 +222,13 @@ class Seismology(Scratch):
         self.assertEqual(list(again.station.values), ["IV.AAA", "IV.BBB.00"])
         np.testing.assert_allclose(again.t, data().t, atol=1e-6)
         np.testing.assert_array_equal(again.values[:, 1:], data().values[:, 1:])
+        # Stations stand in the order of the points that they are compared with, whatever the order of the files.
+        turned = obspy.Stream(sorted(back, key=lambda trace: trace.id, reverse=True))
+        self.assertEqual(list(seismology.from_stream(turned).station.values), ["IV.BBB.00", "IV.AAA"])
+        xarray.testing.assert_identical(seismology.from_stream(turned, "2026-03-04T05:06:07.5", stations=["IV.AAA", "IV.BBB.00"]), again)
+        self.assertEqual(list(seismology.from_stream(turned, stations=["IV.AAA"]).station.values), ["IV.AAA"])
+        with self.assertRaisesRegex(ValueError, "the stream has no traces of IV.CCC, but of IV.BBB.00, IV.AAA: leave these"):
+            seismology.from_stream(turned, stations=["IV.AAA", "IV.CCC"])
         # The data can be passed on to a program.
         self.assertEqual(sifaka.run("scale", again, dscale=2).shape, (50, 3, 2))
         with self.assertWarnsRegex(UserWarning, "6 of 6 traces have no coordinates"):

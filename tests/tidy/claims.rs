@@ -74,7 +74,7 @@ const CLAIMS: [(&str, &str, &str); 34] = [
     (
         "`plan=y` the modelling programs print grid",
         "tests/programs/manners.rs",
-        "a_plan_tells_everything_and_writes_nothing",
+        "a_plan_prints_everything_and_writes_nothing",
     ),
     (
         "with or without tilt",
@@ -89,7 +89,7 @@ const CLAIMS: [(&str, &str, &str); 34] = [
     (
         "or of the host on CPUs, is refused",
         "tests/programs/manners.rs",
-        "a_run_beyond_the_memory_is_told_before_it_begins",
+        "a_run_beyond_the_memory_is_refused_before_it_begins",
     ),
     (
         "If a GPU fails during a run",
@@ -164,7 +164,7 @@ const CLAIMS: [(&str, &str, &str); 34] = [
     (
         "files in the folder, with a warning",
         "tests/rsf/manners.rs",
-        "a_data_path_without_a_slash_is_told",
+        "a_data_path_without_a_slash_is_warned_of",
     ),
     (
         "as Madagascar's `sfewefd*_omp` do",

@@ -102,7 +102,9 @@ def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
         for name, (_, step, count) in axes.items():
             if count != int(count) or count < 1 or step == 0:
                 raise ValueError(f"{name}={tuple(axes[name])}: {count} cannot be a number of samples, or {step} a spacing: an axis is (origin, spacing, number)")
-            if step > 10 * count and count > 1:
+            # As (first, last, spacing) these numbers would be an axis of many whole spacings.
+            first = axes[name][0]
+            if count > 1 and (step - first) / count >= 50 and (step - first) % count == 0:
                 warn(f"{name}={tuple(axes[name])} has {count} samples that are {step} {unit} apart: an axis is (origin, spacing, number), not (first, last, spacing)")
         values = np.full([axis[2] for axis in axes.values()], values)
     if values.ndim != len(axes):

@@ -350,13 +350,16 @@ def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
     return (data.isel(component=order) * factors).assign_coords(component=[components[k] for k in order]).assign_attrs(data.attrs)
 
 
-def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] = None) -> xarray.DataArray:
+def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] = None, stations: Optional[Sequence[str]] = None) -> xarray.DataArray:
     """Converts traces of the same length and sampling to data with the dimensions t, component and r, and the names of stations.
 
     Components are the last letters of the channels, N, E and Z as recorded, Z upwards. Programs whose receivers are points model z (downwards),
     x and y, and refuse other components: orient=seismology.EAST_NORTH makes these from Z, E and N, and orient=seismology.GRID from the Z, 1 and 2 that
     to_stream writes. Time 0 is `origin_time`, a time or an event of ObsPy, as in the data of runs with such an event; without it time 0 is
     the first sample, or the beginning of 1970 for traces of its first day, which to_stream makes of data without an origin time.
+
+    Stations stand in the order of the stream. Programs compare records with the points of rec= one by one, so give the names that `receivers` returns as
+    `stations`: the data then have these stations in this order, and other traces are left out.
     """
     if not len(stream):
         raise ValueError("the stream has no traces: check what was read or selected")
@@ -379,6 +382,12 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
     if other and orient in (GRID, EAST_NORTH):
         raise ValueError(f"{other} is not ground motion (J is rotation, S strain), which orient= assumes here: leave it out, or give an orient= with your own signs")
     names = list(dict.fromkeys(".".join(filter(None, trace.id.split(".")[:3])) for trace in stream))
+    if stations is not None:
+        absent = [name for name in stations if name not in names]
+        if absent:
+            raise ValueError(f"the stream has no traces of {', '.join(absent)}, but of {', '.join(names)}: leave these stations out of stations= and of rec=")
+        names = list(stations)
+        stream = [trace for trace in stream if ".".join(filter(None, trace.id.split(".")[:3])) in names]
     letters = sorted({trace.stats.channel[-1:] for trace in stream}, key="ZNE12".find)
     values = np.full((len(names), len(letters), count), np.nan, "f4")
     for trace in stream:

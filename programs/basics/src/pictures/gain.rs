@@ -204,10 +204,10 @@ impl Scale {
         if clip == 0.0 {
             job.warn(
                 &match (samples.holds_numbers(), cube::across_time(&cube::shape(input)?)) {
-                    (true, Some(odd)) => format!("nothing to see: {odd}"),
-                    (true, None) if samples.distance(bias, 100.0) == 0.0 => {
+                    (true, _) if samples.distance(bias, 100.0) == 0.0 => {
                         format!("nothing to see: all values are {bias}{}", cube::of_planes(input))
                     }
+                    (true, Some(odd)) => format!("nothing to see: {odd}"),
                     (true, None) => {
                         format!("nothing to see: the values are {bias} wherever pclip= looks; try pclip=100")
                     }

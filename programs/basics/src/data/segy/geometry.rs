@@ -24,8 +24,8 @@ pub struct Geometry {
     receivers: Vec<Place>,
     /// The number of receivers of a shot.
     spread: usize,
-    /// The divisor of coordinates in headers: 1, 10, 100, 1000 or 10000.
-    divisor: f64,
+    /// The divisors of coordinates, and of elevations and depths, in headers: 1, 10, 100, 1000 or 10000.
+    divisors: [f64; 2],
     /// The x and y that were subtracted from the points of headers, or that are added to those of lists.
     origin: Option<[f64; 2]>,
     /// The length in m of the unit of `origin=` on the command line, if points were converted to metres; else
@@ -142,14 +142,18 @@ impl Geometry {
         }
         let origin = given.or(from);
         let added = |a: usize| origin.filter(|_| a < 2).map_or(0.0, |o| o[a]);
-        let places = sources.iter().chain(&receivers);
-        let all: Vec<(f64, f64)> = places
-            .flat_map(|place| (0..3).map(|a| (place[a], added(a))))
-            .collect();
-        let (divisor, off) = divisor(&all)?;
+        let numbers = |axes: std::ops::Range<usize>| -> Vec<(f64, f64)> {
+            let places = sources.iter().chain(&receivers);
+            places
+                .flat_map(|place| axes.clone().map(|a| (place[a], added(a))))
+                .collect()
+        };
+        let (of_coordinates, off) = divisor(&numbers(0..2))?;
+        let (of_depths, off_depths) = divisor(&numbers(2..3))?;
         let moved = |place: &mut Place| (0..2).for_each(|a| place[a] += added(a));
         sources.iter_mut().chain(&mut receivers).for_each(moved);
         // An error of half a thousandth of the unit does not matter.
+        let off = off.max(off_depths);
         if off > 5e-4 {
             job.warn(&format!(
                 "coordinates are rounded by up to {off:.3}, because four bytes of a header hold no more digits of the largest one: give sou= and rec= relative to a nearby origin, and origin= with fewer decimals"
@@ -159,7 +163,7 @@ impl Geometry {
             sources,
             receivers,
             spread,
-            divisor,
+            divisors: [of_coordinates, of_depths],
             origin,
             unit: 1.0,
         };
@@ -203,15 +207,17 @@ impl Geometry {
         let (shot, of_shot) = (trace / self.spread, trace % self.spread);
         let source = self.sources[shot];
         let receiver = self.receivers[trace % self.receivers.len()];
-        let scaled = |x: f64| (x * self.divisor).round() as i32;
+        let [of_coordinates, of_depths] = self.divisors;
+        let scaled = |x: f64| (x * of_coordinates).round() as i32;
+        let scaled_depth = |x: f64| (x * of_depths).round() as i32;
         for (at, value) in [
             (FLDR, shot as i32 + 1),
             (TRACF, of_shot as i32 + 1),
             (EP, shot as i32 + 1),
             (OFFSET, self.offset(trace).round() as i32),
-            (GELEV, scaled(-receiver[2])),
+            (GELEV, scaled_depth(-receiver[2])),
             (SELEV, 0),
-            (SDEPTH, scaled(source[2])),
+            (SDEPTH, scaled_depth(source[2])),
             (SOURCE, scaled(source[0])),
             (SOURCE + 4, scaled(source[1])),
             (RECEIVER, scaled(receiver[0])),
@@ -219,12 +225,15 @@ impl Geometry {
         ] {
             order.put_int(header, at, 4, value);
         }
-        let scale = if self.divisor > 1.0 {
-            -self.divisor as i32
-        } else {
-            1
+        let scale = |divisor: f64| match divisor > 1.0 {
+            true => -divisor as i32,
+            false => 1,
         };
-        for (at, value) in [(SCALEL, scale), (SCALCO, scale), (COUNIT, 1)] {
+        for (at, value) in [
+            (SCALEL, scale(of_depths)),
+            (SCALCO, scale(of_coordinates)),
+            (COUNIT, 1),
+        ] {
             order.put_int(header, at, 2, value);
         }
     }
@@ -307,7 +316,7 @@ impl Geometry {
             sources,
             receivers,
             spread,
-            divisor: 1.0,
+            divisors: [1.0; 2],
             origin: None,
             unit,
         })

@@ -11,7 +11,7 @@ use super::layout::{Layout, segy_layout};
 use super::shifted::Shifted;
 use super::su::su_layout;
 use super::tape::Tape;
-use super::{BLOCK, NS};
+use super::{BLOCK, DELRT, NS, TSCALAR, factor};
 
 pub static SEGYREAD: Program = Program {
     name: "sfsegyread",
@@ -461,12 +461,20 @@ impl Outputs {
                     .as_ref()
                     .map(|map| map.to_standard(layout.order, &trace[..TRACE_HEADER]));
                 self.others.changed += mapped.as_ref().map_or(0, |(_, changed)| *changed);
+                let header = |field: &Field| match &mapped {
+                    Some((standard, _)) if !field.given => standard,
+                    _ => trace,
+                };
                 values.extend(fields.iter().map(|field| {
-                    let header = match &mapped {
-                        Some((standard, _)) if !field.given => standard,
-                        _ => trace,
-                    };
-                    layout.order.int(header, field.at, field.size)
+                    let value = |at, size| layout.order.int(header(field), at, size);
+                    match (&self.aligned, field.at) {
+                        // The headers describe the traces that are written, which begin and end together.
+                        (Some(aligned), NS) if !field.given => aligned.samples as i32,
+                        (Some(aligned), DELRT) if !field.given => {
+                            (aligned.earliest / factor(value(TSCALAR, 2))).round() as i32
+                        }
+                        _ => value(field.at, field.size),
+                    }
                 }));
             }
             self.shifted.look(&values, fields.len());
