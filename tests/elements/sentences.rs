@@ -243,19 +243,19 @@ fn words_without_effect_and_units_that_are_not_si_are_warned_of() {
 }
 
 /// The memory for records that a state holds is reported for all quantities together: 4 bytes per number, for each
-/// quantity 200000 steps, two receivers and two components.
+/// quantity 2200000 steps, two receivers and two components.
 #[test]
 fn states_hold_the_records_of_all_quantities() {
     let desk = hill();
     let plan = |words: &str| {
         desk.sh(&format!(
-            "{HILL} nt=200000 dt=0.0005 tdc=y checkpoint=state plan=y {words}"
+            "{HILL} nt=2200000 dt=0.0005 tdc=y checkpoint=state plan=y {words}"
         ))
     };
     let one = plan("");
     assert!(one.code == 0, "{one:?}");
     let both = plan("data=velocity displacement=u.rsf");
-    let expected = "saves sums and records of further quantities and of tdc=y with the state: 6.4 MB here, and at most 6 MB";
+    let expected = "saves sums and records of further quantities and of tdc=y with the state: 70.4 MB here, and at most 64 MB";
     assert!(both.code == 1 && both.err.contains(expected), "{both:?}");
 }
 

@@ -279,11 +279,11 @@ fn what_does_not_go_together_is_refused() {
 }
 
 /// The memory for records that a state holds is reported for all quantities together: 4 bytes per number, for each
-/// quantity 140000 steps, three receivers and two components.
+/// quantity 1500000 steps, three receivers and two components.
 #[test]
 fn states_hold_the_records_of_all_quantities() {
     let desk = model(2);
-    let line = line(2).replace("nt=60", "nt=140000");
+    let line = line(2).replace("nt=60", "nt=1500000");
     let plan = |words: &str| {
         desk.sh(&format!(
             "{line} device=cpu tdc=y checkpoint=state plan=y {words}"
@@ -292,7 +292,7 @@ fn states_hold_the_records_of_all_quantities() {
     let one = plan("data=velocity");
     assert!(one.code == 0, "{one:?}");
     let both = plan("data=velocity displacement=u.rsf");
-    let expected = "saves sums and records of further quantities, of dtout= and of tdc=y with the state: 6.7 MB here, and at most 6 MB";
+    let expected = "saves sums and records of further quantities, of dtout= and of tdc=y with the state: 72.0 MB here, and at most 64 MB";
     assert!(both.code == 1 && both.err.contains(expected), "{both:?}");
 }
 

@@ -15,7 +15,7 @@ const END: &[u8; 16] = b"SIFAKA STATE END";
 /// Bytes after the arrays.
 pub(super) const TRAILER: usize = 8 + 8 + END.len();
 /// Largest number of bytes of a header's text; a larger number means a damaged header.
-const LONGEST: usize = 1 << 24;
+const LONGEST: usize = 1 << 27;
 
 /// The header of a state: its step, arrays and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -23,14 +23,14 @@ pub type Growing = Arc<Mutex<Vec<f32>>>;
 /// The label of a map in the header of a state.
 const MAP: &str = "map";
 
-/// The largest number of values of a map in a state, whose header must be smaller than 16 MB.
+/// The largest number of values of a map in a state, whose header must be smaller than 128 MB.
 pub const MOST_PLACES: usize = 1 << 20;
 
 /// The label of the intermediate values of quantities that are derived from the records.
 const KEPT: &str = "kept";
 
 /// The largest number of bytes of these values, so that there is room for them and a map.
-pub const MOST_KEPT: usize = 6 << 20;
+pub const MOST_KEPT: usize = 64 << 20;
 
 /// The label of the file `number` in addition to data and snapshots.
 pub fn label_of(number: usize) -> String {

@@ -23,8 +23,8 @@ x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere betwe
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run \
 one after another in the same model, which is read once (on GPUs once per shot), with the same wavelet, and the data \
 have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data contain only these, in \
-the order of the survey. Their last axis has the numbers of the shots if these are evenly spaced, and shots in the \
-header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the exit code \
+the order of the survey. Their last axis counts from 0, as that of the whole survey does, if the shots are evenly spaced, and \
+shots in the header lists their numbers. A shot that fails is reported and its traces are zero; the other shots still run, and the exit code \
 is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
 killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and \
 time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. \

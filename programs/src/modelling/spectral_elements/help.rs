@@ -119,8 +119,8 @@ their headers say. plan=y and the last line of verb=y give the error of the time
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run \
 one after another on the same mesh, which is read once and, on the CPU, also set up once, with the same mechanisms and \
 histories, and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the \
-data contain only these, in the order of the survey. Their last axis has the numbers of the shots if these are evenly \
-spaced, and shots in the header lists them. A shot that fails is reported and its traces are zero; the other shots still \
+data contain only these, in the order of the survey. Their last axis counts from 0, as that of the whole survey does, if \
+the shots are evenly spaced, and shots in the header lists their numbers. A shot that fails is reported and its traces are zero; the other shots still \
 run, and the exit code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have \
 been stopped or killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, \
 model, points and time functions must be those of that run: its header has their checksums. Snapshots, maps, checkpoint= \

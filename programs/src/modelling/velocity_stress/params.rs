@@ -49,8 +49,8 @@ their names and the origin time. The help of sfsem3d-gpu has more about these fi
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run \
 one after another in the same model, which is read once (on GPUs once per shot), with the same mechanisms and histories, \
 and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold only \
-these, in the order of the survey. Their last axis has the numbers of the shots if these are evenly spaced, and shots in \
-the header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the exit \
+these, in the order of the survey. Their last axis counts from 0, as that of the whole survey does, if the shots are evenly spaced, and shots in \
+the header lists their numbers. A shot that fails is reported and its traces are zero; the other shots still run, and the exit \
 code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
 killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and \
 time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. \
@@ -66,7 +66,7 @@ itself; rank 0 writes the data. The data have the same bits for any number of gr
 Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, and a shear \
 stress half a cell beyond its node along both of its axes. Values at receivers are interpolated from these points, \
 of which those beside a sea floor lie in water and in rock: put hydrophones on the last row of water, and use a mesh for \
-the horizontal motion of the floor, which is wrong by up to a tenth on the first row of rock; \
+the horizontal motion of the floor, whose waveform on the first row of rock is wrong, by half close to the source; \
 snapshots are the values on the staggered nodes. Densities are averaged arithmetically and shear stiffnesses \
 harmonically. With free=y there is a free surface at the top nodes of the model.
 
@@ -115,7 +115,8 @@ rock guided waves can grow in long runs, the sooner the wider the frame is: a wa
 records, which need absorb=sponge.
 
 qp= and qs= add attenuation. Q is constant within 2 % over a band whose ends have a ratio of 4 with two mechanisms, 12 \
-with three and 40 with four. qmech=coarse needs only the memory of one mechanism, but Q of at least 20 in 3-D and 50 in \
+with three and 40 with four; in rock that attenuates strongly and has different qp and qs it varies more, by 3 % with \
+qp=10 qs=5 and by 6 % with qp=20 qs=5 (three mechanisms). qmech=coarse needs only the memory of one mechanism, but Q of at least 20 in 3-D and 50 in \
 2-D. With ccc= the normal stiffnesses relax with qp= and the shear stiffnesses with qs=; of a coupling c13, the part c13 \
 + 2 c55 relaxes with qp= and the part -2 c55 with qs=. Velocities increase with frequency, and the largest stable step \
 becomes smaller.

@@ -138,8 +138,8 @@ impl Several {
         ensure!(
             !job.given("checkpoint") || kept <= MOST_KEPT,
             "checkpoint= saves sums and records of further quantities, of dtout= and of tdc=y with the \
-            state: {:.1} MB here, and at most {} MB are possible. Use fewer receivers or quantities, give \
-            jdata= instead of dtout=, or leave out checkpoint=",
+            state: {:.1} MB here, and at most {} MB are possible. Use fewer receivers or quantities, a \
+            larger jdata= (without dtout=), or leave out checkpoint=",
             kept as f64 / 1e6,
             MOST_KEPT >> 20
         );
