@@ -207,6 +207,12 @@ impl Header {
     }
 }
 
+/// The numbers and lengths of axes for a message: `n1=3 n3=50`.
+pub fn lengths_in_words(axes: &[(usize, usize)]) -> String {
+    let words = axes.iter().map(|(number, n)| format!("n{number}={n}"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

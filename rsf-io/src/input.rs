@@ -180,6 +180,13 @@ impl Input {
         self.header.rank()
     }
 
+    /// The axes with several samples, as their number and their length; axes of one sample do not change the order of
+    /// the elements.
+    pub fn long_axes(&self) -> Vec<(usize, usize)> {
+        let axes = (1..=self.rank()).map(|number| (number, self.axis(number).n));
+        axes.filter(|(_, n)| *n > 1).collect()
+    }
+
     /// Number of elements.
     pub fn len(&self) -> u64 {
         self.len

@@ -66,7 +66,7 @@ use std::panic;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub use axis::{Axis, MAX_AXES, WholeRecords};
+pub use axis::{Axis, MAX_AXES, WholeRecords, lengths_in_words};
 pub use banner::version;
 pub use data::{Complex, Element, Form, Format, Kind};
 pub use error::{Error, Result};

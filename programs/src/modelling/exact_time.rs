@@ -6,6 +6,7 @@ mod held;
 pub use held::{Held, Operator};
 
 use super::checkpoint::MOST_KEPT;
+use super::resample::UNCHANGED;
 use anyhow::{bail, ensure};
 use fourier::time_dispersion::{Reading, Sampling, TimeDispersion, early, run_on};
 use kernels::stability::Band;
@@ -33,9 +34,6 @@ const LOST: f64 = 0.01;
 /// The frequency at which relaxation times are corrected, as a fraction of the highest frequency of the sources: about
 /// half of the effect of the steps on the waves comes from lower frequencies.
 const STRONG: f64 = 0.6;
-
-/// The part of the frequencies below the Nyquist frequency of `dtout=` that its filter leaves unchanged.
-const UNWEAKENED: f64 = 0.68;
 
 /// A positive number rounded down to two digits.
 fn two_digits(x: f64) -> f32 {
@@ -137,7 +135,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         job.warn(&format!(
             "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), but those of the sources extend to \
             {highest:.4} Hz: {lost}; dtout={} keeps all of it",
-            two_digits(0.5 * UNWEAKENED / highest)
+            two_digits(0.5 * UNCHANGED / highest)
         ));
     }
 

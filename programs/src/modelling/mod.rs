@@ -24,6 +24,7 @@ mod record;
 mod resample;
 mod settings;
 mod shots;
+mod snapshots;
 mod sources;
 #[cfg(feature = "spectral-elements")]
 pub mod spectral_elements;

@@ -6,7 +6,7 @@ use super::exact_time::CLOCK;
 use super::picks::Picks;
 use anyhow::ensure;
 use kernels::misfit::Misfit;
-use rsf_io::{Axis, Input, Job, Output};
+use rsf_io::{Axis, Input, Job, Output, lengths_in_words};
 
 /// The misfit of records and data, by `kind=`.
 pub fn kind(job: &Job) -> anyhow::Result<Misfit> {
@@ -33,23 +33,15 @@ pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
         weight.len(),
         data.len()
     );
-    // Axes of one sample may be anywhere, because they do not change the order of the values.
-    let lengths = |input: &Input| -> Vec<usize> {
-        let axes = (1..=input.rank()).map(|number| input.axis(number).n);
-        axes.filter(|n| *n > 1).collect()
-    };
-    let words = |input: &Input| {
-        let axes = (1..=input.rank()).map(|number| format!("n{number}={}", input.axis(number).n));
-        axes.collect::<Vec<_>>().join(" ")
-    };
+    let (own, theirs) = (weight.long_axes(), data.long_axes());
     ensure!(
-        lengths(&weight) == lengths(data),
+        own.iter().map(|(_, n)| n).eq(theirs.iter().map(|(_, n)| n)),
         "{} has {}, but {} has {}: weights need the axes of the data in the same order, receivers, components, \
         time[, shots] (sftransp exchanges axes)",
         weight.name(),
-        words(&weight),
+        lengths_in_words(&own),
         data.name(),
-        words(data)
+        lengths_in_words(&theirs)
     );
     Ok(Some(weight))
 }

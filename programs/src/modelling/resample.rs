@@ -10,6 +10,8 @@ const HALF: f64 = 16.0;
 /// The frequency at which the filter has fallen to one half, as a fraction of the sampling frequency of the
 /// coarser step. With the window below, the filter falls from one to zero between 0.34 and 0.5.
 const CUT: f64 = 0.42;
+/// The part of the frequencies below the Nyquist frequency of the coarser step that the filter leaves unchanged.
+pub const UNCHANGED: f64 = 2.0 * (2.0 * CUT - 0.5);
 /// The shape of Kaiser's window (Kaiser 1974), for which the stop band is 80 dB down.
 const BETA: f64 = 8.0;
 

@@ -1,6 +1,5 @@
-//! The parameters for the remedies in errors of the engine, which does not know the command line. Also
-//! warnings about records and snapshots: records that grow, data that are all zero, and files that do not fit
-//! `snap=`.
+//! The parameters for the remedies in errors of the engine, which does not know the command line. Also warnings
+//! about records that grow and data that are all zero.
 
 use kernels::{Error, Hint};
 use rsf_io::{Job, format_g};
@@ -46,33 +45,6 @@ pub fn explain(error: anyhow::Error) -> anyhow::Error {
         true => anyhow::Error::msg(explained(&error)),
         false => error,
     }
-}
-
-/// Whether a run takes snapshots (`snap=`), with a warning if `wfl=`, their file, does not fit.
-pub fn takes_snapshots(job: &Job) -> anyhow::Result<bool> {
-    let takes = job.flag("snap")?;
-    match (takes, job.given("wfl")) {
-        (false, true) => job.warn("wfl= is given but snap=n: no snapshots are written; add snap=y"),
-        (true, false) => job.warn("wfl= is not given: the snapshots are written to the file wfl"),
-        _ => {}
-    }
-    Ok(takes)
-}
-
-/// The number of steps from one record (`jdata`) or snapshot (`jsnap`) to the next in a run of `nt` steps,
-/// with a warning if only that of the first step remains.
-pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
-    let given = job.int_opt(key)?.map(usize::try_from).transpose()?;
-    let every = given.unwrap_or(nt.max(1));
-    if every >= nt && nt > 1 {
-        let what = if key == "jsnap" { "snapshot" } else { "record" };
-        job.warn(&match given {
-            Some(_) => format!("{key}={every} leaves only the {what} of the first step: the run has {nt} steps; give a smaller {key}="),
-            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has \
-            {nt} steps; give {key}=, the number of steps from one to the next"),
-        });
-    }
-    Ok(every)
 }
 
 /// Warns of records that grow by this factor; `shots` are their shots in a survey.

@@ -320,9 +320,8 @@ pub fn in_order(file: &Input, data: &Input, lacking: usize) -> Result<()> {
         );
     }
     let long = |input: &Input, lacking: usize| -> Vec<(usize, usize)> {
-        let axes = (1..=input.rank()).filter(|number| *number != lacking);
-        let axes = axes.map(|number| (number, input.axis(number).n));
-        axes.filter(|(_, n)| *n > 1).collect()
+        let axes = input.long_axes().into_iter();
+        axes.filter(|(number, _)| *number != lacking).collect()
     };
     let lengths = |axes: &[(usize, usize)]| -> Vec<usize> { axes.iter().map(|(_, n)| *n).collect() };
     let sorted = |axes: &[(usize, usize)]| {
@@ -330,18 +329,14 @@ pub fn in_order(file: &Input, data: &Input, lacking: usize) -> Result<()> {
         lengths.sort_unstable();
         lengths
     };
-    let words = |axes: &[(usize, usize)]| {
-        let words = axes.iter().map(|(number, n)| format!("n{number}={n}"));
-        words.collect::<Vec<_>>().join(" ")
-    };
     let (own, theirs) = (long(file, 0), long(data, lacking));
     ensure!(
         lengths(&own) == lengths(&theirs) || sorted(&own) != sorted(&theirs),
         "{} has {}, but {} has {}: the axes of both must be in the same order (sftransp exchanges axes)",
         file.name(),
-        words(&own),
+        rsf_io::lengths_in_words(&own),
         data.name(),
-        words(&theirs)
+        rsf_io::lengths_in_words(&theirs)
     );
     Ok(())
 }

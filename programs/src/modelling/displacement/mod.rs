@@ -16,7 +16,8 @@ use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::quantity::What;
-use super::record::{self, Outputs, Records, SnapshotAxes, thinned};
+use super::record::{Outputs, Records, SnapshotAxes, thinned};
+use super::snapshots;
 use super::spreads::Spreads;
 use super::survey::finished::DataFile;
 use super::survey::shot::{Method, Resources};
@@ -98,7 +99,7 @@ impl Method for Run {
         let mut run = prepare(job, wavelet, (padded, files.coefficients(ndim)))?;
         let stiffness = files.inputs()[0];
         for (a, axis) in run.window.iter_mut().enumerate() {
-            record::named_as(axis, &stiffness.axis(a + 1), AXES[a]);
+            snapshots::named_as(axis, &stiffness.axis(a + 1), AXES[a]);
         }
         Ok((run, files))
     }
@@ -312,9 +313,9 @@ fn prepare(
     let mut spreads = Spreads::of_files(job, (Some(sources), Some(receivers)), ndim)?;
     spreads.keep_first_line(job)?;
     let [sources, receivers] = spreads.of(0).map(<[Point]>::to_vec);
-    let (snapshots, mut window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
+    let (snapshots, mut window) = snapshots::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
     put_requested_origins(job, &mut window)?;
-    let jdata = record::steps_between(job, "jdata", wave.time.n)?;
+    let jdata = snapshots::steps_between(job, "jdata", wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let surface = match (job.flag("free")?, job.choice("surface")?) {
         (false, _) => Surface::None,

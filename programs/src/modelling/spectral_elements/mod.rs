@@ -28,7 +28,8 @@ use super::exact_time::{ExactTime, Timing};
 use super::fibre::Fibre;
 use super::machine::Pieces;
 use super::model::{Fingerprint, Opened};
-use super::record::{self, Outputs, thinned};
+use super::record::{Outputs, thinned};
+use super::snapshots;
 use super::sources::{self, Histories};
 use super::spreads::Spreads;
 use super::survey::finished;
@@ -381,7 +382,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     advice::before(job, raw, models)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let (nt, jcheck, degree) = (positive("nt")?, positive("jcheck")?, positive("degree")?);
-    let jdata = record::steps_between(job, "jdata", nt)?;
+    let jdata = snapshots::steps_between(job, "jdata", nt)?;
     let dt = job.double("dt")?;
     if !(dt > 0.0 && dt.is_finite()) {
         bail!("dt={dt}: the time step must be a positive number of seconds");

@@ -22,7 +22,8 @@ use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::quantity::{What, of_data};
-use super::record::{self, Outputs};
+use super::record::Outputs;
+use super::snapshots;
 use super::spreads::Spreads;
 use super::survey::finished;
 use super::survey::shot::{Method, Resources};
@@ -323,7 +324,7 @@ fn prepare(job: &mut Job, grid: &Grid, modelling: ModellingParameters) -> anyhow
     let ndim = grid.ndim;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let (nt, jcheck) = (positive("nt")?, positive("jcheck")?);
-    let jdata = record::steps_between(job, "jdata", nt)?;
+    let jdata = snapshots::steps_between(job, "jdata", nt)?;
     let dt = job.double("dt")?;
     if !(dt > 0.0 && dt.is_finite()) {
         bail!("dt={dt}: the time step must be a positive number of seconds");
@@ -338,7 +339,7 @@ fn prepare(job: &mut Job, grid: &Grid, modelling: ModellingParameters) -> anyhow
     framed.check()?;
     let whole = [0, 1, 2].map(|a| padded.low[a]..padded.low[a] + grid.n[a]);
     let (snapshots, mut window) = match modelling {
-        ModellingParameters::Present => record::window(job, &padded, whole, nt)?,
+        ModellingParameters::Present => snapshots::window(job, &padded, whole, nt)?,
         ModellingParameters::Absent => (None, Vec::new()),
     };
     outputs::name_axes(&mut window);
