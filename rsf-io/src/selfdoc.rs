@@ -248,6 +248,7 @@ mod tests {
         );
         assert!(alike(&force("fx"), &force("fz")));
         assert!(!alike(&force("fx"), &force("fz").required()));
+        assert!(!alike(&force("fx"), &force("fz").ignored()));
         assert!(!alike(&force("fx"), &force("fz").alias("down")));
     }
 

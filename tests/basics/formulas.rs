@@ -159,6 +159,7 @@ proptest! {
         close(&reals(&format!("sfscale < x.rsf dscale={a}")), &pairs(&|x, _| x * a));
         close(&reals(&format!("sfadd x.rsf y.rsf scale={a},{b}")), &pairs(&|x, y| x * a + y * b));
         close(&reals(&format!("cat x.rsf | sfadd y.rsf add={a} mode=p")), &pairs(&|x, y| (x + a) * (y + a)));
+        close(&reals("sfadd x.rsf y.rsf mode=multiply"), &pairs(&|x, y| x * y));
         close(&reals("sfadd x.rsf y.rsf mode=divide abs=n,y"), &pairs(&|x, y| if y == 0.0 { x } else { x / y.abs() }));
         close(
             &reals("sfadd x.rsf y.rsf abs=y add=1,2 log=y sqrt=n,y exp=y,n"),

@@ -104,6 +104,10 @@ const NUMBERS: &[Case] = &[
         "sfheaderattr segy=n desc=y < /dev/null",
         &["with segy=n the names of the keys are those of the headers, but there are no headers"],
     ),
+    (
+        "sfsegywrite < w.rsf tape=w.sgy hfile=long",
+        &["long has 41 lines, the longest with 12 characters, but a textual header holds 40 lines of 80"],
+    ),
     ("sfspike n1=5 nsp=2 k1=1,6", &["k1=6", "5"]),
     (
         "sfwindow < a.rsf d1=0.1",
@@ -175,6 +179,7 @@ fn refusals_have_their_numbers() {
     bench.raw("i.rsf", "n1=4 n2=3", "native_int", &[1i32; 12]);
     bench.raw("u.rsf", "n1=4 n2=3", "native_uchar", &[1u8; 12]);
     bench.run("sfrtoc < a.rsf > c.rsf");
+    bench.put("long", "C 1 A REMARK\n".repeat(41));
     let pairs = [1.0, 5.0, 2.0, 6.0, 3.0, 7.0, 0.0, 5.0, 3.0, 6.0, 1.0, 7.0];
     bench.dataset("pairs.rsf", &[2, 3, 2], &pairs);
     bench.dataset("equal.rsf", &[2, 3], &[2.0, 5.0, 1.0, 6.0, 2.0, 7.0]);

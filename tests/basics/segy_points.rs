@@ -123,3 +123,20 @@ fn records_at_one_place_are_warned_of() {
     assert_eq!(bench.lengths("r.rsf", 2), [2, 4]);
     assert_eq!(same(&bench, 2), "");
 }
+
+/// The lists of sources and receivers make the trace headers: one list alone does not suffice, and a table of headers has
+/// no place beside them.
+#[test]
+fn lists_of_points_come_together_and_without_a_table_of_headers() {
+    let bench = Bench::new();
+    bench.run("sfpoints x=100 z=0 > s.rsf; sfpoints x=200 z=3 > r.rsf");
+    bench.run("sfmath n1=10 n2=1 d1=0.004 output=x1 > d.rsf; sfsegywrite < d.rsf tape=o.sgy");
+    bench.run("sfsegyread tape=o.sgy tfile=t.rsf > q.rsf");
+    for words in ["sou=s.rsf", "rec=r.rsf", "sou=s.rsf rec=r.rsf tfile=t.rsf"] {
+        let message = bench.refused(&format!("sfsegywrite < d.rsf tape=p.sgy {words}"));
+        assert!(
+            message.contains("sou= and rec= must be given together and without tfile="),
+            "{words}: {message}"
+        );
+    }
+}

@@ -6,7 +6,7 @@ use crate::shots::{largest_difference, magnitude};
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::{
-    Born, CheckpointSchedule, CheckpointStore, Number, Parameters, Room,
+    Born, CheckpointSchedule, CheckpointStore, ImageRequest, Kind, Number, Parameters, Room,
 };
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -214,4 +214,19 @@ fn what_cannot_run_backwards_is_reported() {
     let born = case.born::<f32>(&case.shot(), case.medium());
     let why = born.boundary_sizes().expect_err("attenuation").to_string();
     assert!(why.contains("waves cannot run backwards: attenuation"), "{why}");
+    // An image needs the waves of all cells.
+    let case = plain(2);
+    let born = case.born::<f32>(&case.shot(), case.medium());
+    let request = ImageRequest {
+        kinds: vec![Kind::Pp],
+        lags: vec![[0; 3]],
+    };
+    let [state, tape] = born.sizes_of_images(&request);
+    let schedule = CheckpointSchedule {
+        boundary_saving: true,
+        ..CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits")
+    };
+    let refused = born.images(&data(&born), &schedule, &request).err();
+    let why = refused.expect("boundaries are no whole steps").to_string();
+    assert!(why.contains("record whole steps, not their boundaries"), "{why}");
 }

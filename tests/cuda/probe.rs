@@ -1,8 +1,9 @@
 //! Each reason for which a GPU can be missing has its own message.
 
 use crate::fake::{Driver, on_machine};
+use crate::fakes::scratch;
 use kernels::Error;
-use kernels::device::cuda::{Cuda, probe};
+use kernels::device::cuda::{Cuda, nvrtc, probe};
 use kernels::error::Absent;
 
 /// Returns the message, after checking that it names a remedy.
@@ -187,4 +188,40 @@ fn older_minor_driver_of_the_same_major_is_fine() {
             assert_eq!(probe().expect("usable").len(), 2);
         },
     );
+}
+
+/// The compiler is taken from the toolkit of CUDA_PATH before that of CUDA_HOME, and from lib64 before lib.
+#[test]
+fn toolkits_of_the_environment_are_searched_in_their_order() {
+    let top = scratch().join("toolkits");
+    let file = |toolkit: &str, folder: &str| top.join(toolkit).join(folder).join("libnvrtc.so.13");
+    for (toolkit, folder) in [
+        ("path", "lib64"),
+        ("path", "lib"),
+        ("home", "lib64"),
+        ("home", "lib"),
+    ] {
+        let link = file(toolkit, folder);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        if link.symlink_metadata().is_err() {
+            std::os::unix::fs::symlink(scratch().join("compiler/libnvrtc.so.13"), link).unwrap();
+        }
+    }
+    let [path, home] = ["path", "home"].map(|toolkit| top.join(toolkit).display().to_string());
+    let both = [("SIFAKA_NVRTC", ""), ("CUDA_PATH", &path), ("CUDA_HOME", &home)];
+    let name = "probe::toolkits_of_the_environment_are_searched_in_their_order";
+    for (variables, toolkit) in [(&both[..], "path"), (&[both[0], both[2]], "home")] {
+        on_machine(name, Driver::Fake, variables, || {
+            // The process has one of the two settings, and finds the compiler once.
+            let set = if std::env::var_os("CUDA_PATH").is_some() {
+                "path"
+            } else {
+                "home"
+            };
+            if set == toolkit {
+                let library = nvrtc::find().expect("both toolkits have a compiler");
+                assert_eq!(library.place, file(toolkit, "lib64").display().to_string());
+            }
+        });
+    }
 }

@@ -151,7 +151,7 @@ fn a_fault_ends_all_ranks_and_one_reports_it() {
 #[test]
 fn records_of_ranks_come_together_in_their_places() {
     let receivers: [&[usize]; 3] = [&[0, 3], &[], &[1, 2]];
-    let shares = [vec![0..2, 5..6], vec![3..4, 4..5], vec![2..3, 6..9]];
+    let shares = [vec![0..2, 5..6], vec![3..4, 6..9], vec![2..3, 4..5]];
     let schedule = Schedule {
         first: 0,
         nt: 4,

@@ -151,10 +151,21 @@ fn a_movie_of_files() {
     assert_eq!(reader.info().animation_control().unwrap().num_frames, 2);
     // Pictures of several sizes have their boxes on top of each other, on a page for all of them.
     desk.picture("grey width=300 out=c.svg", "quarters");
-    let size = |name: &str| Svg::read(&fs::read(desk.path(name)).unwrap()).size;
+    let both = ["a.svg", "c.svg"].map(|name| Svg::read(&fs::read(desk.path(name)).unwrap()));
     let bytes = desk.picture("pictures mode=movie a.svg c.svg", "-").0;
     let pixels = Pixels::read(&bytes);
-    assert!(pixels.width as f64 >= size("a.svg").0 && pixels.width as f64 >= size("c.svg").0);
+    let length = |axis: usize| {
+        let before = both.iter().map(|svg| svg.frame[axis]).fold(0.0, f64::max);
+        let end = |svg: &Svg| before - svg.frame[axis] + [svg.size.0, svg.size.1][axis];
+        both.iter().map(end).fold(0.0, f64::max)
+    };
+    for (measured, axis) in [(pixels.width, 0), (pixels.height, 1)] {
+        assert!(
+            (measured as f64 - length(axis)).abs() <= 1.0,
+            "{measured} {}",
+            length(axis)
+        );
+    }
     desk.floats("numbers", "n1=2 n2=2", &[-1e5, 2.0, 3.0, 1e5]);
     desk.picture("grey scalebar=y out=n.svg", "numbers");
     desk.picture("grey scalebar=y out=q.svg title=One", "quarters");

@@ -353,6 +353,7 @@ fn refusals_say_what_is_allowed() {
     traces(&desk);
     desk.bytes("bytes", "n1=2 n2=2", &[1, 2, 3, 4]);
     desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
+    desk.floats("none", "n1=2 n2=0", &[]);
     let cases = [
         ("graph frame=1", "traces", "counted from 0 to 0"),
         (
@@ -368,6 +369,10 @@ fn refusals_say_what_is_allowed() {
         ("contour dc=-1", "traces", "more than 0"),
         ("contour color=blue", "traces", "color=blue is unknown"),
         ("contour", "nan", "all values are NaN or infinite"),
+        ("contour", "none", "holds no samples"),
+        ("dots", "none", "holds no samples"),
+        ("graph", "none", "holds no samples"),
+        ("wiggle", "none", "holds no samples"),
     ];
     for (line, input, expected) in cases {
         let message = desk.complaint(line, input);

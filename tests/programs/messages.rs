@@ -96,6 +96,10 @@ const SURVEYS: &str = "
 1 ends at 29 s (n3=30 o3=0 d3=1) but this run at 0.06 s: give nt=29000 or more ... . Their header seems to have no times (o3=0 d3=1): sfput o3= d3= sets them
 {back} nt=50 < data.rsf > out.rsf
 1 ends at 0.0585 s (n3=30 o3=0.0005 d3=0.002) but this run at 0.05 s: give nt=59 or more, or cut the data with sfwindow n3=
+{back} weight=two.rsf < data.rsf > out.rsf
+1 two.rsf has 360 values, but the data have 540: weights need one value for each
+{back} shots=1 weight=two.rsf < first.rsf > out.rsf
+1 two.rsf has 360 values, but the data have 180: weights need one value for each
 {back} jdata=3 < data.rsf > out.rsf
 1 has o3=0.0005 d3=0.002, and with jdata=3 the records of this run begin at 0.0005 s and are 0.003 s apart: leave out jdata=
 {image} image=pp,ss,pp < data.rsf > out.rsf
@@ -198,6 +202,8 @@ sfstiffness vp=3000 vs=1000 ro=2000 n1=2000000 n2=2000000 > c.rsf
 1 rho= has 3 numbers, but there are 2 layers, one more than horizons= has entries
 {layers} n1=9 n2=9 d1=-10 > c.rsf
 1 d1=-10: the spacing must be positive; begin the axis at its smallest coordinate (o1=)
+sflayers horizons='30 , nowhere.rsf' rho=1,2,3 vp=1,2,3 vs=0,0,0 n1=9 n2=9 d1=10 d2=10 den=den.rsf > c.rsf
+1 cannot read the map nowhere.rsf of horizons=
 {layers} n1=900000 n2=900000 > c.rsf
 1 the model needs ... GB of memory, but ... GB are free: use fewer nodes
 {layers} n1=9 n2=9 drho=-90 > c.rsf

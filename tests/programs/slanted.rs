@@ -234,6 +234,18 @@ fn outermost_nodes_of_staggered_grids_are_not_mixed() {
             let is_side = x == 0 || x == 8;
             assert_eq!(next == 2000.0, is_side, "{line}: column {x} has {next} below");
         }
+        // The nodes of the sides also have the stiffness c33 of their own rock.
+        let ccc = records_of(4 * 21 * 9, desk.read("ccc.rsf"));
+        for x in [0, 8] {
+            for z in 0..21 {
+                let (rho, vp) = if z < 2 { (2000.0, 2000.0) } else { (2300.0, 3000.0) };
+                let share = ccc[21 * (9 + x) + z] / (rho * vp * vp);
+                assert!(
+                    (share - 1.0).abs() < 1e-6,
+                    "{line}: node {z}, {x} has {share} of it"
+                );
+            }
+        }
     }
 }
 

@@ -262,6 +262,19 @@ fn walls_and_receivers_beside_sources_are_warned_of() {
     let run = desk.sh(&format!("{line} verb=y > data.rsf"));
     let warned = run.err.contains("1 receiver lies within a cell of a source");
     assert_eq!((run.code, warned), (0, true), "{run:?}");
+    // A cell that is 10 m high and 20 m wide reaches farther along x than along z.
+    desk.put("rock", "0 2000 1000 2000\n");
+    desk.dataset("one.rsf", "n1=2 n2=1", &[200.0, 100.0]);
+    for (place, warns) in [([215.0, 100.0], true), ([200.0, 115.0], false)] {
+        desk.dataset("near.rsf", "n1=2 n2=1", &place);
+        let words = "layers=rock n1=20 n2=20 d1=10 d2=20 sou=one.rsf rec=near.rsf nt=5 dt=0.001 tau=0.02 m0=1e12 nb=4 plan=y";
+        let messages = desk.ran(&format!("sfvsfd2d-gpu {words}")).err;
+        assert_eq!(
+            messages.contains("1 receiver lies within a cell of a source"),
+            warns,
+            "{place:?}: {messages}"
+        );
+    }
 }
 
 /// Warnings about a shot are also given for a survey in which only a later shot has the problem.

@@ -243,6 +243,11 @@ fn tilts_that_do_not_fit() {
         None,
         &["planes=6", "9 planes or", "21"],
     );
+    // Around the vertical axis only a medium that differs along x and y is turned.
+    for (eps1, count) in [("0.2", 9), ("0.1", 21)] {
+        let words = format!("vp=2 vs=1 ro=2 eps1={eps1} eps2=0.2 n1=3 n2=3 n3=2 alpha=30");
+        assert_eq!(planes(&words).int("n4"), count, "{words}");
+    }
     for fits in ["nu=90", "nu=180 alpha=77", "nu=90 alpha=90"] {
         assert_eq!(planes(&format!("{ti} {fits}")).int("n3"), 4, "{fits}");
     }

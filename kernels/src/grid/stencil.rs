@@ -118,6 +118,12 @@ mod tests {
     }
 
     #[test]
+    fn more_weights_than_there_is_room_for_are_cut_off() {
+        let weights = StaggeredWeights::new(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(*weights, [1.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
     fn exact_for_polynomials_up_to_degree_eight() {
         for degree in 0..=8 {
             let got = derivative(|m| (1.0 + 0.5 * m as f64).powi(degree), 0.5);

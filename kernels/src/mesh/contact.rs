@@ -108,3 +108,38 @@ impl Contacts {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::fixtures::{bend, bricks};
+    use crate::mesh::{Basis, Order};
+
+    /// The areas times normals of all points of an arched contact add up to those of the flat contact between its ends.
+    #[test]
+    fn areas_of_an_arched_contact_span_its_ends() {
+        let mesh = Mesh::new(bend(bricks([1, 2], Order::Quadratic), |x| {
+            [
+                x[0],
+                x[1] + 1.2 * x[0] * (1.0 - x[0]) * x[1] * (2.0 - x[1]) + 0.25 * x[0],
+            ]
+        }))
+        .unwrap();
+        let basis = Basis::new(4).unwrap();
+        let table = Tabulated::new(Order::Quadratic, &basis);
+        let numbering = Numbering::new(&mesh, &basis).unwrap();
+        // The upper element is a fluid. With masses of one the matrices are `A A^T`.
+        let masses = |_| vec![1.0; numbering.per_element()];
+        let contacts = Contacts::of(&mesh, (&table, &numbering), |element| element == 1, masses);
+        let mut sum = [0.0; 2];
+        for (_, matrix) in contacts.points(0) {
+            let up = matrix[1][1].sqrt();
+            sum[0] += matrix[0][1] / up;
+            sum[1] += up;
+        }
+        assert_eq!(contacts.points(0).len(), 5);
+        // The ends are 1 apart along x and 0.25 along y; the normals of the fluid point down.
+        let flat = [-0.25, 1.0];
+        assert!((0..2).all(|i| (sum[i] - flat[i]).abs() < 1e-12), "{sum:?}");
+    }
+}

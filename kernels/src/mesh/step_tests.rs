@@ -6,6 +6,7 @@ use super::geometry::{Tabulated, lattice};
 use super::step::{Law, Medium, Rule, bound, bound_with, eigenvalues, largest_eigenvalue, steps};
 use super::tests::tangled;
 use super::*;
+use crate::largest::largest;
 
 #[test]
 fn a_cube_has_the_known_largest_step() {
@@ -290,4 +291,26 @@ fn elements_that_are_left_out_change_nothing_of_the_bound() {
     }
     compare(&uneven([6, 5, 4], Order::Linear, 3, 0.5), 4, &media());
     compare(&uneven([12, 12], Order::Linear, 1, 0.8), 4, &media()[..1]);
+}
+
+/// A mesh with a contact of a fluid and a solid has the same steps however it is turned.
+#[test]
+fn steps_beside_a_contact_do_not_change_as_the_mesh_turns() {
+    let media = [
+        Medium::isotropic(1000.0, 1500.0, 0.0),
+        Medium::isotropic(2000.0, 2200.0, 1000.0),
+    ];
+    let basis = Basis::new(4).unwrap();
+    let of = |turn: f64| {
+        let (sin, cos) = turn.sin_cos();
+        let mut parts = bend(bricks([2, 2, 2], Order::Linear), |x| {
+            [cos * x[0] - sin * x[2], x[1], sin * x[0] + cos * x[2]]
+        });
+        parts.regions = (0..8).map(|element| i32::from(element < 4)).collect();
+        steps(&Mesh::new(parts).unwrap(), &basis, &media)
+    };
+    let (upright, turned) = (of(0.0), of(0.6));
+    // The bounds include the residual of an iteration.
+    let apart = largest(upright.iter().zip(&turned).map(|(a, b)| a / b - 1.0));
+    assert!(apart < RESIDUAL, "{upright:?} {turned:?}");
 }

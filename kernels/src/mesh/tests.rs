@@ -386,3 +386,24 @@ fn figures_of_known_elements() {
         assert!((figure.frequency(1500.0, 4) - 400.0).abs() < 1e-9);
     }
 }
+
+/// The length of an edge with a node off its middle is that of its two chords.
+#[test]
+fn edges_that_bend_are_as_long_as_their_chords() {
+    let arched = bend(bricks([1, 1], Order::Quadratic), |x| {
+        [x[0], x[1] + 1.2 * x[0] * (1.0 - x[0])]
+    });
+    let figures = quality::all(&Mesh::new(arched).unwrap(), &Basis::new(4).unwrap());
+    // The middle of the horizontal edges is 0.3 above their ends.
+    let arch = 2.0 * 0.5_f64.hypot(0.3);
+    assert!(
+        (figures[0].edges[0] - 1.0).abs() < 1e-12,
+        "{:?}",
+        figures[0].edges
+    );
+    assert!(
+        (figures[0].edges[1] - arch).abs() < 1e-12,
+        "{:?}",
+        figures[0].edges
+    );
+}

@@ -33,6 +33,13 @@ fn next_line(done: usize, steps: usize) -> usize {
     ((done * 10 / steps.max(1) + 1) * steps).div_ceil(10)
 }
 
+/// Words on a run of `steps` steps of which `first` were done before it began, and `done` are `seconds` later.
+fn rate_in_words([first, done, steps]: [usize; 3], seconds: f64) -> String {
+    let rate = (done - first) as f64 / seconds;
+    let left = (steps - done) as f64 / rate;
+    format!("step {done} of {steps}, {rate:.1} steps/s, {left:.0} s left")
+}
+
 impl Progress {
     /// The progress of a run of `steps` steps, of which the first `first` are done; of several ranks, the one
     /// that `leads` shows it.
@@ -73,9 +80,10 @@ impl Progress {
                 begun,
             } if it + 1 >= *next => {
                 let done = it + 1;
-                let rate = (done - *first) as f64 / begun.elapsed().as_secs_f64();
-                let left = (*steps - done) as f64 / rate;
-                eprintln!("{name}: step {done} of {steps}, {rate:.1} steps/s, {left:.0} s left");
+                eprintln!(
+                    "{name}: {}",
+                    rate_in_words([*first, done, *steps], begun.elapsed().as_secs_f64())
+                );
                 *next = next_line(done, *steps);
             }
             _ => {}
@@ -119,7 +127,7 @@ impl Recorder<f32> for Watched<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::next_line;
+    use super::{next_line, rate_in_words};
 
     #[test]
     fn every_tenth_of_a_run_has_a_line() {
@@ -130,5 +138,14 @@ mod tests {
         // There may be fewer steps than lines, or no steps at all.
         assert_eq!([0, 1, 2].map(|done| next_line(done, 3)), [1, 2, 3]);
         assert_eq!(next_line(0, 0), 0);
+    }
+
+    /// The steps that were done before a run was resumed took none of its time.
+    #[test]
+    fn resumed_runs_have_the_rate_of_their_own_steps() {
+        assert_eq!(
+            rate_in_words([600, 700, 1000], 20.0),
+            "step 700 of 1000, 5.0 steps/s, 60 s left"
+        );
     }
 }

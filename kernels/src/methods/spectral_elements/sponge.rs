@@ -45,6 +45,12 @@ impl<const D: usize> Disk<D> {
     }
 }
 
+/// The distance from the centre of a face to its farthest corner.
+fn reach<const D: usize>(centre: [f64; D], corners: impl Iterator<Item = [f64; D]>) -> f64 {
+    let distances = corners.map(|corner| length(difference(corner, centre)));
+    distances.fold(0.0, f64::max)
+}
+
 /// The absorbing faces of a mesh, sorted into boxes of the size of the sponge's thickness.
 pub(super) struct Damping<'a, 's, const D: usize> {
     setup: &'a Setup<'s, D>,
@@ -68,10 +74,8 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
             let surface = table.surface(&element, cell::face::<D>(side.face));
             let corners = setup.mesh.face_corners(*side);
             let centre = setup.mesh.face_centre(*side);
-            let radius = corners
-                .iter()
-                .map(|node| length(difference(setup.mesh.nodes()[*node as usize], centre)))
-                .fold(0.0, f64::max);
+            let corners = corners.iter().map(|node| setup.mesh.nodes()[*node as usize]);
+            let radius = reach(centre, corners);
             let sum = |c: usize| surface.normal.iter().map(|n| n[c]).sum::<f64>();
             let normal: [f64; D] = std::array::from_fn(sum);
             let disk = Disk {
@@ -238,5 +242,13 @@ mod tests {
                 "{wavelengths}: {reflection}"
             );
         }
+    }
+
+    /// The disk of a face that leans covers its sharp corners, too.
+    #[test]
+    fn disks_reach_the_farthest_corner() {
+        let corners = [[0.0, 0.0, 5.0], [2.0, 0.0, 5.0], [3.0, 1.0, 5.0], [1.0, 1.0, 5.0]];
+        let reach = super::reach([1.5, 0.5, 5.0], corners.into_iter());
+        assert!((reach - 1.5_f64.hypot(0.5)).abs() < 1e-15, "{reach}");
     }
 }

@@ -281,3 +281,37 @@ fn is_definite<const N: usize>(numbers: [usize; N], at: impl Fn(usize, usize) ->
     }
     sound
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The entries are the sums `c_ijkl n_j n_l` over the tensor. The coefficients all differ, and all numbers are whole.
+    #[test]
+    fn christoffel_matrices_are_sums_over_the_tensor() {
+        // Voigt's numbers of pairs of the axes x, y, z.
+        const NUMBER: [[usize; 3]; 3] = [[1, 6, 5], [6, 2, 4], [5, 4, 3]];
+        const ENTRIES: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [1, 2], [2, 0], [0, 1]];
+        let c = |i: usize, j: usize| (10 * i.min(j) + i.max(j)) as f32;
+        let sum = |[i, k]: [usize; 2], n: [f32; 3]| -> f32 {
+            let pairs = (0..9).map(|pair| (pair / 3, pair % 3));
+            pairs
+                .map(|(j, l)| c(NUMBER[i][j], NUMBER[k][l]) * n[j] * n[l])
+                .sum()
+        };
+        let n = [2.0, -3.0, 5.0];
+        let entries = christoffel::<3>(|i, j| Each::same(c(i, j)), n);
+        for (computed, entry) in entries.iter().zip(ENTRIES) {
+            assert_eq!(computed.0, [sum(entry, n); LANES], "{entry:?}");
+        }
+        let n = [2.0, 0.0, 5.0];
+        let entries = christoffel::<2>(|i, j| Each::same(c(i, j)), n);
+        for (place, entry) in ENTRIES
+            .into_iter()
+            .enumerate()
+            .filter(|(_, entry)| !entry.contains(&1))
+        {
+            assert_eq!(entries[place].0, [sum(entry, n); LANES], "{entry:?}");
+        }
+    }
+}

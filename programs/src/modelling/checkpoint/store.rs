@@ -151,6 +151,11 @@ impl Store {
     }
 }
 
+/// The number of snapshots of the first `steps` steps, the first of which has one.
+fn snapshots_of(steps: usize, every: usize) -> u64 {
+    steps.div_ceil(every) as u64
+}
+
 /// The path of a file with this ending appended: `FILE.new` or `FILE.1`.
 pub fn beside(file: &Path, end: &str) -> PathBuf {
     let mut name = file.as_os_str().to_os_string();
@@ -163,7 +168,7 @@ impl StateStore for Store {
         let mut labels = self.identity.as_ref().map_or(Vec::new(), |i| i.labels(step));
         let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         let snapshots = marks.snapshots.as_ref().map(|written| match marks.places {
-            Some((every, numbers)) => written.with_floats(step.div_ceil(every) as u64 * numbers),
+            Some((every, numbers)) => written.with_floats(snapshots_of(step, every) * numbers),
             None => written.clone(),
         });
         for (key, written) in [("data", &marks.data), ("snapshots", &snapshots)] {
@@ -250,5 +255,16 @@ impl StateSink for Sink {
     fn finish(&mut self) -> io::Result<()> {
         self.outputs.iter().try_for_each(File::sync_data)?;
         self.file.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::snapshots_of;
+
+    #[test]
+    fn snapshots_are_counted_from_that_of_the_first_step() {
+        let counts = [0, 1, 4, 5, 8, 9].map(|steps| snapshots_of(steps, 4));
+        assert_eq!(counts, [0, 1, 1, 2, 2, 3]);
     }
 }

@@ -198,6 +198,25 @@ mod tests {
         assert_eq!(all(Some(21)), whole);
     }
 
+    /// After a run that ended early there are the samples for which enough steps were done after them, and no others.
+    #[test]
+    fn records_of_a_run_that_ends_early_are_those_that_are_known() {
+        let exact = time(90);
+        let (further, every) = (exact.further(), 4);
+        assert!(further % every > 0);
+        let correction = exact.records((1.0, Reading::OfOneTime), [1, every, every]);
+        for records in [further / every + 2, further / every + 5] {
+            let mut held = Held::new(correction, 1);
+            (0..records).for_each(|it| held.push(&[(it as f32 * 0.2).sin()]));
+            let last = (held.finish().len() - 1) * every;
+            let done = (records - 1) * every;
+            assert!(
+                last + further <= done && done < last + every + further,
+                "{last} of {done}"
+            );
+        }
+    }
+
     /// The operator gives the same records as [`Held`], and has a transpose.
     #[test]
     fn all_records_at_once_have_a_transpose() {

@@ -32,16 +32,21 @@ impl Clock {
         shots: usize,
         make: impl FnOnce() -> anyhow::Result<R>,
     ) -> anyhow::Result<R> {
-        let (set_up, begun) = (self.0.elapsed().as_secs_f64(), Instant::now());
-        let result = make()?;
+        let (result, [set_up, own]) = self.timed(make)?;
         if job.flag("verb")? {
             job.say(&format!(
-                "set-up {set_up:.2} s; {} in {:.2} s",
-                counted(shots, "shot"),
-                begun.elapsed().as_secs_f64()
+                "set-up {set_up:.2} s; {} in {own:.2} s",
+                counted(shots, "shot")
             ));
         }
         Ok(result)
+    }
+
+    /// The result of `make`, and the seconds before and during the call.
+    fn timed<R>(self, make: impl FnOnce() -> anyhow::Result<R>) -> anyhow::Result<(R, [f64; 2])> {
+        let (set_up, begun) = (self.0.elapsed().as_secs_f64(), Instant::now());
+        let result = make()?;
+        Ok((result, [set_up, begun.elapsed().as_secs_f64()]))
     }
 }
 
@@ -52,5 +57,24 @@ pub fn meet(job: &mut Job, world: &World) -> anyhow::Result<()> {
     match job.flag("plan")? {
         true => Ok(()),
         false => share_stdin(job, world),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Clock;
+    use std::time::{Duration, Instant};
+
+    /// The time of the set-up and that of the shots are parts of the whole time.
+    #[test]
+    fn shots_begin_when_the_set_up_ends() {
+        let begun = Instant::now();
+        let pause = || std::thread::sleep(Duration::from_millis(20));
+        let clock = Clock::start();
+        pause();
+        let (_, [set_up, shots]) = clock.timed(|| Ok(pause())).unwrap();
+        let whole = begun.elapsed().as_secs_f64();
+        assert!(set_up >= 0.02 && shots >= 0.02, "{set_up} {shots}");
+        assert!(set_up + shots <= whole, "{set_up} + {shots} of {whole}");
     }
 }

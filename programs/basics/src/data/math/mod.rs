@@ -197,10 +197,7 @@ fn compute<T: Number>(
 ) -> Result<Strange> {
     let mut names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
     names.extend((1..=axes.len()).map(|i| format!("x{i}")));
-    let complex = !T::KNOWS_ANGLES;
-    if complex {
-        names.push("I".into());
-    }
+    names.extend(T::IMAGINARY.map(|_| "I".to_string()));
     let formula = Formula::<T>::read(text, &names)?;
     let total = cube::count(axes);
     let piece = PIECE.min(total);
@@ -229,9 +226,7 @@ fn compute<T: Number>(
                         false => Column::One(T::from_real(0.0)),
                     });
                 }
-                if complex {
-                    variables.push(Column::One(T::imaginary()));
-                }
+                variables.extend(T::IMAGINARY.map(Column::One));
                 match formula.values(&variables) {
                     Column::One(value) => result.fill(value),
                     Column::Many(values) => result.copy_from_slice(&values),

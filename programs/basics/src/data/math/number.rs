@@ -111,10 +111,10 @@ pub trait Number:
     const FUNCTIONS: &'static [&'static str];
     /// Whether the operator `&` (the angle of a point, atan2) is defined.
     const KNOWS_ANGLES: bool;
+    /// The value of the variable `I`, the imaginary unit; real numbers have none.
+    const IMAGINARY: Option<Self>;
     /// Converts a real number.
     fn from_real(value: f64) -> Self;
-    /// The value of the variable `I`, the imaginary unit.
-    fn imaginary() -> Self;
     /// The function with that name.
     fn function(name: &str) -> Option<fn(Self) -> Self>;
     /// `self` to the power of `exponent`.
@@ -138,13 +138,10 @@ macro_rules! real {
                 "exp", "int", "log", "round", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
             ];
             const KNOWS_ANGLES: bool = true;
+            const IMAGINARY: Option<Self> = None;
 
             fn from_real(value: f64) -> Self {
                 value as $real
-            }
-
-            fn imaginary() -> Self {
-                $real::NAN
             }
 
             fn function(name: &str) -> Option<fn($real) -> $real> {
@@ -204,13 +201,10 @@ impl Number for Complex32 {
         "imag", "log", "real", "sin", "sinh", "sqrt", "tan", "tanh",
     ];
     const KNOWS_ANGLES: bool = false;
+    const IMAGINARY: Option<Self> = Some(Complex32::I);
 
     fn from_real(value: f64) -> Self {
         (value as f32).into()
-    }
-
-    fn imaginary() -> Self {
-        Complex32::I
     }
 
     fn function(name: &str) -> Option<fn(Self) -> Self> {

@@ -184,4 +184,15 @@ mod tests {
         // These planes are too few to have cells that need no neighbour.
         assert_eq!(between([10, 13], [6, 17], [4, 7]), [[4, 6], [6, 6], [6, 7]]);
     }
+
+    /// Layers that leave a single place for a cut let two devices share the grid.
+    #[test]
+    fn the_only_place_between_layers_is_cut() {
+        let cut = |inside: std::ops::Range<usize>, devices: usize| {
+            Planes::cut_between((16, &(0..16)), (&inside, 2), devices)
+        };
+        let two = cut(6..10, 2).unwrap();
+        assert_eq!([two[0].own.clone(), two[1].own.clone()], [0..8, 8..16]);
+        assert!(cut(6..9, 2).is_err() && cut(6..10, 3).is_err());
+    }
 }
