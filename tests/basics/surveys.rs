@@ -345,7 +345,7 @@ fn coordinates_that_four_bytes_round_are_warned_of() {
         assert_eq!(bench.messages(&format!("{fine} > p.rsf")), "", "{fine}");
     }
     // Headers of SEG-Y have nine digits.
-    bench.run("sfpoints x=0 y=0 z=0 > s.rsf; sfpoints x=0:30:10 y=0:60:20 z=0.03 > r.rsf; sfmath n1=5 n2=4 output=1 > d.rsf; sfsegywrite < d.rsf tape=a.sgy sou=s.rsf rec=r.rsf");
+    bench.run("sfpoints x=0.01 y=0 z=0 > s.rsf; sfpoints x=0:30:10 y=0:60:20 z=0.03 > r.rsf; sfmath n1=5 n2=4 output=1 > d.rsf; sfsegywrite < d.rsf tape=a.sgy sou=s.rsf rec=r.rsf");
     let mut bytes = bench.bytes("a.sgy");
     for trace in 0..4 {
         let at = 3600 + trace * (240 + 20) + 84;
@@ -377,7 +377,7 @@ fn coordinates_that_four_bytes_round_are_warned_of() {
         "sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf {advice} > o.rsf"
     ));
     assert_eq!(text, "");
-    assert_eq!(bench.reals("s2.rsf"), [0.0, 800.5, 0.0]);
+    assert_eq!(bench.reals("s2.rsf"), [0.01, 800.5, 0.0]);
     assert_eq!(
         bench.reals("r2.rsf")[..6],
         [0.0, 900.31, 0.03, 10.0, 920.31, 0.03]
