@@ -29,6 +29,7 @@ mod shapes;
 mod signals;
 mod slips;
 mod surveys;
+mod time_axis;
 mod words;
 
 #[path = "../support/desk.rs"]

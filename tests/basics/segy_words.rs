@@ -474,8 +474,7 @@ fn the_scale_of_coordinates_is_as_small_as_it_can_be() {
         let bytes = bench.bytes("g.sgy");
         let at = trace(0) - 1;
         let half = |first: usize| i16::from_be_bytes([bytes[at + first - 1], bytes[at + first]]);
-        // Elevations and depths, which are zero here, have a scale of their own.
-        assert_eq!((half(69), half(71)), (1, scale), "{x}");
+        assert_eq!((half(69), half(71)), (1, scale), "{x}, at depth zero");
         let source = i32::from_be_bytes(bytes[at + 72..at + 76].try_into().unwrap());
         assert_eq!(source, stored, "{x}");
     }

@@ -154,10 +154,10 @@ fn a_movie_of_files() {
     let both = ["a.svg", "c.svg"].map(|name| Svg::read(&fs::read(desk.path(name)).unwrap()));
     let bytes = desk.picture("pictures mode=movie a.svg c.svg", "-").0;
     let pixels = Pixels::read(&bytes);
+    let largest = |of: &dyn Fn(&Svg) -> f64| both.iter().map(of).max_by(f64::total_cmp).unwrap();
     let length = |axis: usize| {
-        let before = both.iter().map(|svg| svg.frame[axis]).fold(0.0, f64::max);
-        let end = |svg: &Svg| before - svg.frame[axis] + [svg.size.0, svg.size.1][axis];
-        both.iter().map(end).fold(0.0, f64::max)
+        let before = largest(&|svg| svg.frame[axis]);
+        largest(&|svg| before - svg.frame[axis] + [svg.size.0, svg.size.1][axis])
     };
     for (measured, axis) in [(pixels.width, 0), (pixels.height, 1)] {
         assert!(

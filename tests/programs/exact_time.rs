@@ -371,8 +371,8 @@ fn what_steps_do_not_have_is_refused() {
         "tau=0.0004",
         "lies above 318.3099 Hz, 1/(pi dt), the highest frequency that time steps of 0.001 s can represent",
     );
-    let many: Vec<f32> = (0..40_000).flat_map(|_| [120.0, 110.0]).collect();
-    desk.dataset("rec.rsf", "n1=2 n2=40000", &many);
+    let many: Vec<f32> = (0..200_000).flat_map(|_| [120.0, 110.0]).collect();
+    desk.dataset("rec.rsf", "n1=2 n2=200000", &many);
     refused(
         "checkpoint=state",
         "Use fewer receivers or a larger jdata=, leave out checkpoint=",

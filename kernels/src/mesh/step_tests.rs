@@ -311,6 +311,7 @@ fn steps_beside_a_contact_do_not_change_as_the_mesh_turns() {
     };
     let (upright, turned) = (of(0.0), of(0.6));
     // The bounds include the residual of an iteration.
-    let apart = largest(upright.iter().zip(&turned).map(|(a, b)| a / b - 1.0));
+    let ratios = (0..upright.len()).map(|element| upright[element] / turned[element]);
+    let apart = largest(ratios.map(|ratio| ratio - 1.0));
     assert!(apart < RESIDUAL, "{upright:?} {turned:?}");
 }
