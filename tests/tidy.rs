@@ -24,6 +24,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 const FILE_LINES: usize = 500;
+/// Of code, because the lines of Python and of texts in Rust may be long.
+const FILE_CHARACTERS: usize = 26_000;
 const PROGRAM_LINES: usize = 120;
 const FUNCTION_LINES: usize = 80;
 const ARGUMENTS: usize = 6;
@@ -239,9 +241,15 @@ fn files_stay_short() {
         } else {
             continue;
         };
-        let lines = read(&name).lines().count();
+        let text = read(&name);
+        let (lines, characters) = (text.lines().count(), text.chars().count());
         if lines > ceiling {
             offenders.push(format!("{name}: {lines} lines, at most {ceiling}"));
+        }
+        if ceiling != PAGE_LINES && characters > FILE_CHARACTERS {
+            offenders.push(format!(
+                "{name}: {characters} characters, at most {FILE_CHARACTERS}"
+            ));
         }
     }
     report(

@@ -15,8 +15,7 @@ fn data_of_receivers_first_are_no_traces() {
     );
     let run = bench.sh("sfbandpass < a.rsf fhi=20 > b.rsf");
     assert!(run.code == 0 && run.err.contains(way), "{run:?}");
-    // A picture of a single value in many shows nothing because of the order of axes; one of zeros would show nothing in
-    // any order.
+    // The order of the axes hides one value among zeros. Zeros alone show nothing in any order.
     let one: Vec<f32> = (0..300).map(|k| f32::from(u8::from(k == 150))).collect();
     bench.raw(
         "one.rsf",

@@ -35,6 +35,16 @@ def heights():
 
 @needs_packages(sifaka)
 class Grids(Scratch):
+    def test_maps_of_xarray_go_through_netcdf_and_rsf(self):
+        ground = xarray.DataArray(np.arange(12.0).reshape(3, 4), {"y": [0, 10, 20], "x": [5, 7, 9, 11]}, ["y", "x"], attrs={"units": "m"})
+        ground.to_netcdf(self.path("ground.nc"), engine="netcdf4")
+        sifaka.write(self.path("ground.rsf"), xarray.load_dataarray(self.path("ground.nc")))
+        back = sifaka.read(self.path("ground.rsf"))
+        self.assertEqual((back.dims, back.attrs["units"]), (("y", "x"), "m"))
+        np.testing.assert_array_equal(back, ground)
+        back.to_netcdf(self.path("again.nc"))
+        xarray.testing.assert_equal(xarray.load_dataarray(self.path("again.nc")), ground)
+
     def same(self, found, x, y, unit="m"):
         self.assertEqual(found.dims, ("y", "x"))
         np.testing.assert_allclose(found.x, x, rtol=1e-12)

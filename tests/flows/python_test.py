@@ -135,14 +135,6 @@ class Runs(Scratch):
         self.assertEqual(data.dims, ("t", "component", "r"))
         self.assertIn("bin", sifaka.run("sfhexmesh", mesh=mesh).dims)
 
-    def test_axes_with_a_last_coordinate_in_place_of_a_spacing_are_warned_of(self):
-        with self.assertWarnsRegex(UserWarning, r"x=\(0, 3000, 10\) has 10 samples that are 3000 m apart: .* not \(first, last, spacing\)"):
-            sifaka.grid(1, x=(0, 3000, 10), z=(0, 10, 41))
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            for axis in [(0, 500, 19), (0, 250, 19), (-8000, 500, 33), (0, 1000, 30), (0, 500, 20), (0, 2000, 101)]:
-                self.assertEqual(sifaka.grid(1, x=axis, z=(0, 10, 41)).sizes["x"], axis[2])
-
     def test_transposed_and_plain_arrays_are_told_how_to_turn(self):
         words = dict(vp=sifaka.grid(3000, x=(0, 10, 61), z=(0, 10, 41)))
         words.update(vs=words["vp"] / 1.8, den=0 * words["vp"] + 2200, sou=sifaka.points(x=300, z=100), nt=120, dt=0.001)

@@ -50,6 +50,14 @@ class Epochs(Scratch):
     def north(self, **words):
         return float(seismology.receivers(moved(), ORIGIN, **words)[0][0, 1])
 
+    def test_axes_with_a_last_coordinate_in_place_of_a_spacing_are_warned_of(self):
+        with self.assertWarnsRegex(UserWarning, r"x=\(0, 3000, 10\) has 10 samples that are 3000 m apart: .* not \(first, last, spacing\)"):
+            sifaka.grid(1, x=(0, 3000, 10), z=(0, 10, 41))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for axis in [(0, 500, 19), (0, 250, 19), (-8000, 500, 33), (0, 1000, 30), (0, 500, 20), (0, 2000, 101)]:
+                self.assertEqual(sifaka.grid(1, x=axis, z=(0, 10, 41)).sizes["x"], axis[2])
+
     def test_the_epoch_of_the_event_counts(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

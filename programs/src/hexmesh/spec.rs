@@ -121,7 +121,7 @@ bins, n2 measures, with the ranges in label2. Values outside a range count in th
 
 The largest stable step that is printed is 2 over the largest eigenfrequency of any single element, a bound that always \
 holds. It is reduced by a thousandth, because the programs that run on the mesh may compute a bound that is smaller by \
-that much, and by up to a tenth if elements are almost degenerate. Attenuation (qkappa=, qmu=) is not counted: with it the programs allow a step that is up to a few percent \
+that much, and by more (11 % in one mesh) if elements are almost degenerate. Attenuation (qkappa=, qmu=) is not counted: with it the programs allow a step that is up to a few percent \
 smaller, which their plan=y prints. On regular meshes the bound is about 15 % below the true limit. The resolved frequency has five points per shortest \
 wavelength. Both need the materials.
 

@@ -33,7 +33,7 @@ fn next_line(done: usize, steps: usize) -> usize {
     ((done * 10 / steps.max(1) + 1) * steps).div_ceil(10)
 }
 
-/// Words on a run of `steps` steps of which `first` were done before it began, and `done` are `seconds` later.
+/// The progress of a run that began after `first` of its steps and has done `done` of them `seconds` later.
 fn rate_in_words([first, done, steps]: [usize; 3], seconds: f64) -> String {
     let rate = (done - first) as f64 / seconds;
     let left = (steps - done) as f64 / rate;

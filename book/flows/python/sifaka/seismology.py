@@ -34,6 +34,7 @@ except ImportError as fault:
     raise ImportError("sifaka.seismology needs obspy: pip install obspy") from fault
 
 from ._epochs import places
+from ._sac import sac
 
 __all__ = ["EAST_NORTH", "GRID", "cmt_file", "from_stream", "named", "receivers", "source", "stations_file", "to_stream", "write_sac"]
 
@@ -290,27 +291,12 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
                 factor = -factor
             codes = dict(zip(("network", "station", "location"), name.split(".")))
             header = dict(codes, channel=f"{band}{kind}{letter}", delta=step, starttime=start + float(data.t[0]))
-            header["sac"] = dict(sac(known.get(name), event, float(data.t[0])), **DIRECTIONS.get(letter, {}))
+            header["sac"] = dict(sac(known.get(name), None if event is None else origin_of(event), float(data.t[0])), **DIRECTIONS.get(letter, {}))
             if "baz" in header["sac"]:
                 # ObsPy needs these, in degrees and m, for rotations and record sections.
                 header.update(back_azimuth=header["sac"]["baz"], distance=1000 * header["sac"]["dist"])
             stream.append(obspy.Trace(np.ascontiguousarray(factor * trace.values, "f4"), header))
     return stream
-
-
-def sac(place: Optional[tuple], event: Any, first: float) -> Dict[str, float]:
-    """The keys of SAC headers other than names and times: coordinates in degrees, m and km, and distance and azimuths between event and
-    station on the ellipsoid; times are relative to the origin time."""
-    header: Dict[str, float] = {"b": first, "o": 0.0}
-    if place:
-        header.update(stla=place[0], stlo=place[1], stel=place[2], stdp=place[3])
-    if event is not None:
-        origin = origin_of(event)
-        header.update(evla=origin.latitude, evlo=origin.longitude, evdp=origin.depth / 1000)
-        if place:
-            distance, azimuth, back = gps2dist_azimuth(origin.latitude, origin.longitude, *place[:2])
-            header.update(dist=distance / 1000, az=azimuth, baz=back)
-    return header
 
 
 def write_sac(folder: str, stream: Any) -> List[str]:
@@ -350,6 +336,11 @@ def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
     return (data.isel(component=order) * factors).assign_coords(component=[components[k] for k in order]).assign_attrs(data.attrs)
 
 
+def station_of(trace: Any) -> str:
+    """The codes of network, station and location of a trace, as in the names of `receivers`."""
+    return ".".join(filter(None, trace.id.split(".")[:3]))
+
+
 def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] = None, stations: Optional[Sequence[str]] = None) -> xarray.DataArray:
     """Converts traces of the same length and sampling to data with the dimensions t, component and r, and the names of stations.
 
@@ -358,8 +349,8 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
     to_stream writes. Time 0 is `origin_time`, a time or an event of ObsPy, as in the data of runs with such an event; without it time 0 is
     the first sample, or the beginning of 1970 for traces of its first day, which to_stream makes of data without an origin time.
 
-    Stations stand in the order of the stream. Programs compare records with the points of rec= one by one, so give the names that `receivers` returns as
-    `stations`: the data then have these stations in this order, and other traces are left out.
+    Stations stand in the order of the stream, or in that of `stations`, which leaves out all others: programs compare records with the points of
+    rec= one by one, in the order of the names that `receivers` returns.
     """
     if not len(stream):
         raise ValueError("the stream has no traces: check what was read or selected")
@@ -374,25 +365,24 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
         raise ValueError(f"{ids.count(twice)} of the {len(ids)} traces are {twice or 'without names'}, but data have one trace for each component of a station: stream.merge() of ObsPy joins pieces; read SEG-Y files with sfsegyread")
     channels: Dict[Tuple[str, str], str] = {}
     for trace in stream:
-        channel, name = trace.stats.channel, ".".join(filter(None, trace.id.split(".")[:3]))
+        channel, name = trace.stats.channel, station_of(trace)
         first = channels.setdefault((name, channel[-1:]), channel)
         if first != channel:
             raise ValueError(f"{name or 'a trace without a name'} has {first} and {channel}, but data have one trace for each component of a station: choose one instrument, as in stream.select(channel={first[:-1] + '?'!r})")
     other = next((trace.id for trace in stream if trace.stats.channel[1:2] in INSTRUMENTS.values()), None)
     if other and orient in (GRID, EAST_NORTH):
         raise ValueError(f"{other} is not ground motion (J is rotation, S strain), which orient= assumes here: leave it out, or give an orient= with your own signs")
-    names = list(dict.fromkeys(".".join(filter(None, trace.id.split(".")[:3])) for trace in stream))
+    names = list(dict.fromkeys(map(station_of, stream)))
     if stations is not None:
         absent = [name for name in stations if name not in names]
         if absent:
             raise ValueError(f"the stream has no traces of {', '.join(absent)}, but of {', '.join(names)}: leave these stations out of stations= and of rec=")
         names = list(stations)
-        stream = [trace for trace in stream if ".".join(filter(None, trace.id.split(".")[:3])) in names]
+        stream = [trace for trace in stream if station_of(trace) in names]
     letters = sorted({trace.stats.channel[-1:] for trace in stream}, key="ZNE12".find)
     values = np.full((len(names), len(letters), count), np.nan, "f4")
     for trace in stream:
-        name = ".".join(filter(None, trace.id.split(".")[:3]))
-        values[names.index(name), letters.index(trace.stats.channel[-1:])] = np.ma.filled(np.ma.asarray(trace.data).astype("f4"), np.nan)
+        values[names.index(station_of(trace)), letters.index(trace.stats.channel[-1:])] = np.ma.filled(np.ma.asarray(trace.data).astype("f4"), np.nan)
     if np.isnan(values).any():
         station, letter = np.argwhere(np.isnan(values).any(-1))[0]
         raise ValueError(f"{names[station]} has no component {letters[letter]}, or samples of it are missing: leave out incomplete stations with select() of ObsPy")

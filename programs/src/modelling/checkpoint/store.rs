@@ -151,7 +151,7 @@ impl Store {
     }
 }
 
-/// The number of snapshots of the first `steps` steps, the first of which has one.
+/// The number of snapshots that the first `steps` steps take: one in `every`, from the first step on.
 fn snapshots_of(steps: usize, every: usize) -> u64 {
     steps.div_ceil(every) as u64
 }

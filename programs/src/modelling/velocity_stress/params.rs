@@ -115,8 +115,8 @@ rock guided waves can grow in long runs, the sooner the wider the frame is: a wa
 records, which need absorb=sponge.
 
 qp= and qs= add attenuation. Q is constant within 2 % over a band whose ends have a ratio of 4 with two mechanisms, 12 \
-with three and 40 with four; in rock that attenuates strongly and has different qp and qs it varies more, by 3 % with \
-qp=10 qs=5 and by 6 % with qp=20 qs=5 (three mechanisms). qmech=coarse needs only the memory of one mechanism, but Q of at least 20 in 3-D and 50 in \
+with three and 40 with four; with low and different qp and qs it varies more, by 3 % for qp=10 qs=5 and by 6 % for \
+qp=20 qs=5 (three mechanisms). qmech=coarse needs only the memory of one mechanism, but Q of at least 20 in 3-D and 50 in \
 2-D. With ccc= the normal stiffnesses relax with qp= and the shear stiffnesses with qs=; of a coupling c13, the part c13 \
 + 2 c55 relaxes with qp= and the part -2 c55 with qs=. Velocities increase with frequency, and the largest stable step \
 becomes smaller.
