@@ -33,6 +33,7 @@ mod shot;
 mod signals;
 mod slanted;
 mod slips;
+mod slopes;
 mod stacked;
 mod staggered_gpus;
 mod survey;

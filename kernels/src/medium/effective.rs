@@ -31,7 +31,41 @@ pub struct Layers {
     slips: bool,
 }
 
+/// Means over isotropic layers, weighted with their fractions of the thickness, of functions of the P modulus
+/// M = rho vp^2, the shear modulus mu = rho vs^2 and lambda = M - 2 mu, from which Backus (1962, eq. 13) gives the
+/// effective medium.
+#[derive(Clone, Copy, Debug)]
+pub struct IsotropicMeans {
+    /// Mean of 1/M.
+    pub compliance: f64,
+    /// Mean of 1/mu; `None` if the layers are fluids, so that no shear stress acts across them.
+    pub shear_compliance: Option<f64>,
+    /// Mean of lambda/M.
+    pub ratio: f64,
+    /// Means of M - lambda^2/M and of lambda - lambda^2/M.
+    pub plate: [f64; 2],
+    /// Mean of mu.
+    pub shear: f64,
+}
+
 impl Layers {
+    /// The sums over isotropic layers, in any frame.
+    pub fn isotropic(means: &IsotropicMeans) -> Self {
+        let mut layers = Self {
+            slips: means.shear_compliance.is_none(),
+            ..Self::default()
+        };
+        let slip = means.shear_compliance.unwrap_or(0.0);
+        (0..3).for_each(|k| layers.compliance[k][k] = if k == 0 { means.compliance } else { slip });
+        let [plate, across] = means.plate;
+        for i in 0..2 {
+            layers.coupling[i][0] = means.ratio;
+            (0..2).for_each(|j| layers.within[i][j] = if i == j { plate } else { across });
+        }
+        layers.within[2][2] = means.shear;
+        layers
+    }
+
     /// Adds a layer with stiffness `c` (6 by 6, in the stack's frame) that makes up the fraction `share` of the
     /// thickness.
     pub fn add(&mut self, share: f64, c: &Voigt) {
@@ -131,6 +165,33 @@ pub fn of_rocks(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Option<Voigt> {
     let frame = frame(normal);
     let layers = stack(rocks.iter().map(|(own, c)| (own / share, c)), &frame);
     (!rocks.is_empty()).then(|| rotate::rotated(&layers.medium(), &frame))
+}
+
+/// The orthorhombic medium, with the coordinate planes as planes of symmetry, that a grid of nine stiffness
+/// coefficients holds in place of `c`. Its compliances are those of `c` that such a medium has: normal stresses alone
+/// cause the same normal strains as in `c`, and each shear stress alone causes the same shear strain.
+///
+/// Leaving the other stiffnesses of `c` out would keep its stresses under strains that a grid without these
+/// coefficients cannot relax, and would be too stiff. Media whose shear stiffnesses vanish are returned unchanged, as
+/// are orthorhombic ones.
+pub fn orthorhombic(c: &Voigt) -> Voigt {
+    let block = |rows: usize, columns: usize| -> Block {
+        std::array::from_fn(|i| std::array::from_fn(|j| c[rows + i][columns + j]))
+    };
+    let [normal, coupling, shear] = [block(0, 0), block(0, 3), block(3, 3)];
+    let relieved = |of: &Block, coupling: &Block, by: &Block| -> Block {
+        let less = product(&product(coupling, &inverse(by)), &transposed(coupling));
+        std::array::from_fn(|i| std::array::from_fn(|j| of[i][j] - less[i][j]))
+    };
+    let normals = relieved(&normal, &coupling, &shear);
+    let compliance = inverse(&relieved(&shear, &transposed(&coupling), &normal));
+    let mut held = Voigt::default();
+    for i in 0..3 {
+        held[i][..3].copy_from_slice(&normals[i]);
+        held[3 + i][3 + i] = 1.0 / compliance[i][i];
+    }
+    let is_real = |row: &[f64; 6]| row.iter().all(|value| value.is_finite());
+    if held.iter().all(is_real) { held } else { *c }
 }
 
 /// The sums over layers, in the frame of their stack.
@@ -297,6 +358,58 @@ mod tests {
             let voigt = f * soft[0][0] + (1.0 - f) * hard[0][0];
             assert!(c[0][0] < voigt + 1e-12 && c[0][0] > soft[0][0], "share {f}");
         }
+    }
+
+    /// Compliances by a general inverse: Gauss-Jordan elimination of the full matrix.
+    fn compliance(c: &Voigt) -> Voigt {
+        let mut a = *c;
+        let mut inverse: Voigt =
+            std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+        for pivot in 0..6 {
+            let scale = a[pivot][pivot];
+            for j in 0..6 {
+                a[pivot][j] /= scale;
+                inverse[pivot][j] /= scale;
+            }
+            for i in (0..6).filter(|i| *i != pivot) {
+                let factor = a[i][pivot];
+                for j in 0..6 {
+                    a[i][j] -= factor * a[pivot][j];
+                    inverse[i][j] -= factor * inverse[pivot][j];
+                }
+            }
+        }
+        inverse
+    }
+
+    /// The compliances that an orthorhombic medium has are kept, and all others vanish.
+    #[test]
+    fn the_orthorhombic_part_keeps_compliances() {
+        let mixed = effective(
+            &[(0.4, rock(2.0, 1.0, 2.0)), (0.6, rock(4.0, 2.2, 2.6))],
+            [0.5, 0.3, 0.7],
+        );
+        for c in [tilted(), mixed] {
+            let held = orthorhombic(&c);
+            assert!(is_sound(&held));
+            let [want, got] = [compliance(&c), compliance(&held)];
+            for (i, j) in (0..36).map(|k| (k / 6, k % 6)) {
+                let kept = i == j || (i < 3 && j < 3);
+                let want = if kept { want[i][j] } else { 0.0 };
+                assert!((got[i][j] - want).abs() < 1e-12, "s{}{}", i + 1, j + 1);
+            }
+        }
+        for c in [
+            rock(3.0, 1.6, 2.2),
+            effective(
+                &[(0.4, rock(2.0, 1.0, 2.0)), (0.6, rock(4.0, 2.2, 2.6))],
+                [0.0, 0.0, 1.0],
+            ),
+        ] {
+            assert_same(&orthorhombic(&c), &c, 1e-12);
+        }
+        let water = rock(1.5, 0.0, 1.0);
+        assert_eq!(orthorhombic(&water), water);
     }
 
     /// A fluid layer is the limit of a vanishing shear stiffness, and no shear stress acts across it.

@@ -9,23 +9,56 @@ use super::planes::Medium;
 use super::rocks::Rock;
 
 /// Shares below this number are rounding errors of windows.
-const NOTHING: f64 = 1e-9;
+const NOTHING: f64 = 1e-6;
 
 /// The input for the medium of a node: horizons, rocks, depths and the window of shares.
 pub(super) struct Cells<'a> {
-    pub(super) columns: &'a Columns,
-    pub(super) rocks: &'a [Rock],
+    columns: &'a Columns,
+    rocks: &'a [Rock],
+    /// The media of rocks that are the same at every depth and elastic.
+    constant: Vec<Option<Medium>>,
     /// First depth and spacing along z.
-    pub(super) z: [f64; 2],
-    pub(super) window: Window,
+    z: [f64; 2],
+    window: Window,
+    /// [`Window::below`] of the window.
+    below: Table,
+    /// The Gaussian bell of a standard deviation of one spacing, by which normals are averaged.
+    bell: Table,
+}
+
+/// A function of distances of at most [`FAR`] spacings, interpolated linearly; the function is constant beyond.
+/// Its values are needed for every column around every cut node, where computing them would take most of the time.
+struct Table(Vec<f64>);
+
+/// The largest distance of a [`Table`], in spacings, and its entries per spacing, for which interpolation is accurate to
+/// 1e-7.
+const FAR: f64 = 8.0;
+const ENTRIES: f64 = 2048.0;
+
+impl Table {
+    fn of(function: impl Fn(f64) -> f64) -> Self {
+        let last = (2.0 * FAR * ENTRIES) as usize;
+        Self(
+            (0..=last + 1)
+                .map(|k| function(k as f64 / ENTRIES - FAR))
+                .collect(),
+        )
+    }
+
+    fn at(&self, distance: f64) -> f64 {
+        let place = (distance.clamp(-FAR, FAR) + FAR) * ENTRIES;
+        let entry = place as usize;
+        let rest = place - entry as f64;
+        self.0[entry] + rest * (self.0[entry + 1] - self.0[entry])
+    }
 }
 
 /// The nodes below one place (or the points half a cell beyond it), before their depths are known.
 pub(super) struct Line<'a> {
     cells: &'a Cells<'a>,
     around: Vec<Column>,
-    /// The share of each column in the window and in the cell.
-    shares: Vec<[f64; 2]>,
+    /// The share of each column in the window and in the cell, and its weight in the normal.
+    shares: Vec<[f64; 3]>,
     /// Shallowest and deepest z of each horizon in these columns.
     spans: Vec<[f64; 2]>,
     /// True if the points lie half a cell below the nodes.
@@ -35,38 +68,70 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Cells<'a> {
+    /// The media of nodes with the first depth and the spacing `z`.
+    pub(super) fn new(columns: &'a Columns, rocks: &'a [Rock], z: [f64; 2], window: Window) -> Self {
+        let constant = |rock: &Rock| rock.is_constant().then(|| rock.at(z[0]).ok()).flatten();
+        Self {
+            columns,
+            rocks,
+            constant: rocks.iter().map(constant).collect(),
+            z,
+            window,
+            below: Table::of(|s| window.below(s)),
+            bell: Table::of(|s| (-0.5 * s * s).exp()),
+        }
+    }
+
     /// The line of nodes below a place, or of points half a cell beyond the nodes along the axes z, x, y that
     /// `beyond` selects.
     pub(super) fn line(&'a self, place: [usize; 2], beyond: [bool; 3]) -> Line<'a> {
-        let around = self.columns.around(place, [beyond[1], beyond[2]]);
-        let part = |window: Window, off: f64| {
-            let [low, high] = Columns::limits(off);
-            window.below(high) - window.below(low)
-        };
-        let share = |column: &Column| {
-            [self.window, Window::Cell].map(|window| {
-                let along_y = if self.columns.is_3d() {
-                    part(window, column.off[1])
-                } else {
-                    1.0
-                };
-                part(window, column.off[0]) * along_y
-            })
-        };
+        let mut around = self.columns.around(place, [beyond[1], beyond[2]]);
         let span = |horizon: usize| {
             let depths = around.iter().map(|c| self.columns.depth(horizon, c.place));
             depths.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], z| {
                 [low.min(z), high.max(z)]
             })
         };
+        let spans: Vec<_> = (0..self.columns.horizons()).map(span).collect();
+        let shares = if spans.iter().all(|[low, high]| low == high) {
+            // Below flat horizons one column represents all.
+            let middle = around.len() / 2;
+            around = vec![around[middle]];
+            vec![[1.0; 3]]
+        } else {
+            self.shares(&around)
+        };
         Line {
             cells: self,
-            shares: around.iter().map(share).collect(),
-            spans: (0..self.columns.horizons()).map(span).collect(),
+            shares,
+            spans,
             around,
             lower: beyond[0],
             shears: beyond.contains(&true),
         }
+    }
+
+    /// The share of each column in the window and in the cell, and its weight in the normal.
+    fn shares(&self, around: &[Column]) -> Vec<[f64; 3]> {
+        let along = |off: f64| {
+            let [low, high] = Columns::limits(off);
+            let part = |window: Window| window.below(high) - window.below(low);
+            [part(self.window), part(Window::Cell), (-0.5 * off * off).exp()]
+        };
+        let row = around
+            .iter()
+            .take_while(|column| column.off[1] == around[0].off[1]);
+        let along_x: Vec<_> = row.map(|column| along(column.off[0])).collect();
+        let rows = around.chunks(along_x.len());
+        rows.flat_map(|row| {
+            let y = if self.columns.is_3d() {
+                along(row[0].off[1])
+            } else {
+                [1.0; 3]
+            };
+            along_x.iter().map(move |x| std::array::from_fn(|k| x[k] * y[k]))
+        })
+        .collect()
     }
 }
 
@@ -79,23 +144,27 @@ impl Line<'_> {
     /// Returns an error for a rock that is not an elastic medium at this depth.
     pub(super) fn medium(&self, k: usize) -> Result<Medium> {
         let (z, step) = (self.depth(k), self.cells.z[1]);
-        let rock = |layer: usize| {
-            let rock = self.cells.rocks[layer].at(z);
-            rock.with_context(|| format!("layer {} of {}", layer + 1, self.cells.rocks.len()))
+        let rock = |layer: usize| match self.cells.constant[layer] {
+            Some(medium) => Ok(medium),
+            None => {
+                let rock = self.cells.rocks[layer].at(z);
+                rock.with_context(|| format!("layer {} of {}", layer + 1, self.cells.rocks.len()))
+            }
         };
         if let Some(layer) = self.alone(z, step) {
             return rock(layer);
         }
-        let shares = self.shares_of(z, self.cells.window);
+        let in_window = self.shares_of(z, self.cells.window);
         let held = |shares: &[f64]| -> Vec<usize> {
             (0..shares.len()).filter(|l| shares[*l].abs() > NOTHING).collect()
         };
-        let fluids = held(&shares);
-        let fluids = fluids
-            .iter()
-            .filter(|l| self.cells.rocks[**l].is_fluid(z))
-            .count();
-        let coupled = fluids == 0 || fluids == held(&shares).len();
+        let layers = held(&in_window);
+        if let [layer] = layers[..] {
+            return rock(layer);
+        }
+        let fluids = layers.iter().filter(|l| self.cells.rocks[**l].is_fluid(z));
+        let fluids = fluids.count();
+        let coupled = fluids == 0 || fluids == layers.len();
         let windows: &[Window] = if coupled {
             &[self.cells.window, Window::Cell]
         } else {
@@ -104,7 +173,10 @@ impl Line<'_> {
         let normal = self.normal(z);
         let mut medium = None;
         for window in windows {
-            let shares = self.shares_of(z, *window);
+            let shares = match *window == self.cells.window {
+                true => in_window.clone(),
+                false => self.shares_of(z, *window),
+            };
             let mut density = 0.0;
             let mut parts = Vec::new();
             for layer in held(&shares) {
@@ -114,6 +186,9 @@ impl Line<'_> {
             }
             let c = match parts[..] {
                 [(_, c)] => c,
+                _ if self.cells.window == Window::Staggered && coupled => {
+                    effective::orthorhombic(&effective::effective(&parts, normal))
+                }
                 _ if self.cells.window == Window::Staggered => mixed(&parts, normal, self.shears),
                 _ => effective::effective(&parts, normal),
             };
@@ -149,16 +224,19 @@ impl Line<'_> {
     fn shares_of(&self, z: f64, window: Window) -> Vec<f64> {
         let step = self.cells.z[1];
         let mut shares = vec![0.0; self.spans.len() + 1];
-        let which = usize::from(window == Window::Cell);
+        let of_cell = window == Window::Cell;
         for (column, share) in self.around.iter().zip(&self.shares) {
-            let share = share[which];
+            let share = share[usize::from(of_cell)];
             if share == 0.0 {
                 continue;
             }
             let mut above = 0.0;
             for horizon in 0..self.spans.len() {
-                let depth = self.cells.columns.depth(horizon, column.place);
-                let below = window.below((depth - z) / step);
+                let distance = (self.cells.columns.depth(horizon, column.place) - z) / step;
+                let below = match of_cell {
+                    true => window.below(distance),
+                    false => self.cells.below.at(distance),
+                };
                 shares[horizon] += share * (below - above);
                 above = below;
             }
@@ -171,11 +249,10 @@ impl Line<'_> {
     fn normal(&self, z: f64) -> [f64; 3] {
         let step = self.cells.z[1];
         let mut sum = [0.0, 0.0, 1e-300];
-        for column in &self.around {
-            let [x, y] = column.off;
+        for (column, [.., across]) in self.around.iter().zip(&self.shares) {
             for horizon in 0..self.spans.len() {
                 let s = (self.cells.columns.depth(horizon, column.place) - z) / step;
-                let weight = (-0.5 * (x * x + y * y + s * s)).exp();
+                let weight = across * self.cells.bell.at(s);
                 if weight > 1e-12 {
                     let [along_x, along_y] = self.cells.columns.slopes(horizon, column.place);
                     sum[0] -= weight * along_x;

@@ -7,6 +7,7 @@
 
 mod cells;
 mod columns;
+mod isotropic;
 mod planes;
 mod rocks;
 mod shears;
@@ -178,12 +179,8 @@ impl Model {
         } else {
             Window::Nodes
         };
-        let cells = Cells {
-            columns: &columns,
-            rocks: &self.rocks,
-            z: [self.grid.axes[0].o.into(), self.grid.axes[0].d.into()],
-            window,
-        };
+        let z = [self.grid.axes[0].o.into(), self.grid.axes[0].d.into()];
+        let cells = Cells::new(&columns, &self.rocks, z, window);
         let line = |place, beyond| (place, cells.line(place, beyond));
         let node = |(place, line): &([usize; 2], Line), k| match self.staggered
             && self.grid.is_outermost(*place, k)

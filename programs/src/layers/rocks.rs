@@ -109,6 +109,11 @@ impl Rock {
         }
     }
 
+    /// Whether the rock is the same at every depth.
+    pub(super) fn is_constant(&self) -> bool {
+        self.growth.iter().all(|per_metre| *per_metre == 0.0)
+    }
+
     fn values(&self, z: f64) -> [f64; 3] {
         std::array::from_fn(|k| self.at_datum[k] + self.growth[k] * (z - self.datum))
     }

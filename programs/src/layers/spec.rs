@@ -73,8 +73,9 @@ overshoot by up to 8 % of the contrast. Stiffnesses are harmonic means and overs
 stiffer rock has 2.4 times the c33 of the other, and by up to 32 % if it has 4 times, so that the stable time step is \
 shorter than that of the rocks; above 4 times a warning says so. If the result is not an elastic medium, a node averages only its own cell.
 
-scheme=staggered writes four or nine planes. For a tilted cell these are the unchanged coefficients of the effective \
-medium; the other coefficients (c15, c35, ...), which are of second order in the contrast, are left out. The shear \
+scheme=staggered writes four or nine planes. For a tilted cell these are the coefficients of the orthorhombic medium \
+that has the compliances of the effective one, except those that couple normal and shear stresses or different shears \
+(s15, s35, ...); these are of second order in the contrast and are left out. The shear \
 stiffnesses are those of the effective medium at the shear stresses, half a cell beyond the nodes; shears=staggered in \
 the header makes the modelling programs (sfvsfd2d-gpu, sfvsfd3d-gpu) use them without averaging, and sfewefd2d-gpu and \
 sfewefd3d-gpu refuse such a file. The velocity-stress programs take files of the other scheme (shears=collocated) with a \

@@ -5,11 +5,13 @@
 //! layers is the direction in which the fine medium changes most around the node.
 
 use anyhow::{Context, Result, bail};
+use kernels::medium::voigt::slot;
 use kernels::medium::window::{REACH, Window};
 use kernels::medium::{Coefficients, Voigt, effective, eigen, rotate, triclinic};
 use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job};
 
+use super::isotropic::{Mixture, Moments, Sums};
 use super::planes::{Grid, Medium};
 use super::shears;
 use crate::modelling::model::{IN_PLACE, SHEARS, shared_grid};
@@ -17,10 +19,12 @@ use crate::modelling::model::{IN_PLACE, SHEARS, shared_grid};
 pub use super::upscale_spec::PROGRAM;
 
 /// A fine model, with all planes in memory order.
-struct Fine {
-    grid: Grid,
+pub(super) struct Fine {
+    pub(super) grid: Grid,
     stiffness: Vec<Vec<f32>>,
-    density: Vec<f32>,
+    pub(super) density: Vec<f32>,
+    /// Whether the media of all nodes are isotropic.
+    isotropic: bool,
     /// The number of fine spacings in a coarse one.
     factor: usize,
     window: Window,
@@ -28,18 +32,27 @@ struct Fine {
 
 /// The weights of fine nodes along an axis: the index of the first node, which may lie before the grid, and
 /// all weights.
-struct Weights {
+pub(super) struct Weights {
     first: isize,
-    of_window: Vec<f64>,
-    of_cell: Vec<f64>,
+    pub(super) of_window: Vec<f64>,
+    pub(super) of_cell: Vec<f64>,
     /// Distances from the coarse node, in coarse spacings.
-    off: Vec<f64>,
+    pub(super) off: Vec<f64>,
+}
+
+impl Weights {
+    /// The fine node, of `n`, to which a weight belongs. Beyond the grid its last nodes repeat.
+    pub(super) fn at(&self, weight: usize, n: usize) -> usize {
+        (self.first + weight as isize).clamp(0, n as isize - 1) as usize
+    }
 }
 
 /// The coarse nodes of a line.
 struct Line<'a> {
     fine: &'a Fine,
     across: [Weights; 2],
+    /// Sums over x and y, for an isotropic fine medium.
+    sums: Option<Sums>,
     lower: bool,
     /// True if the points are those of shear stresses, half a cell beyond the nodes along two axes.
     shears: bool,
@@ -150,7 +163,8 @@ impl Fine {
         } else {
             Window::Nodes
         };
-        let fine = Self {
+        let mut fine = Self {
+            isotropic: false,
             grid,
             stiffness,
             density: read(&mut density, cells)?,
@@ -158,6 +172,7 @@ impl Fine {
             window,
         };
         fine.refuse_what_is_no_medium()?;
+        fine.isotropic = fine.is_isotropic();
         Ok(fine)
     }
 
@@ -186,6 +201,27 @@ impl Fine {
                 None => Ok(()),
             }
         })
+    }
+
+    /// Whether all nodes are isotropic, apart from rounding errors of their coefficients.
+    fn is_isotropic(&self) -> bool {
+        let table = self.grid.kind.table(self.grid.ndim);
+        let [press, shear] = self.moduli();
+        (0..self.density.len()).into_par_iter().all(|cell| {
+            let want = |(i, j)| match (i, j) {
+                (i, j) if i != j && j <= 3 => press[cell] - 2.0 * shear[cell],
+                (i, j) if i != j => 0.0,
+                (i, _) if i <= 3 => press[cell],
+                _ => shear[cell],
+            };
+            let mut planes = table.pairs.iter().zip(&self.stiffness);
+            planes.all(|(pair, plane)| (plane[cell] - want(*pair)).abs() <= 1e-6 * press[cell])
+        })
+    }
+
+    /// The planes of c33 and c55.
+    pub(super) fn moduli(&self) -> [&[f32]; 2] {
+        [(3, 3), (5, 5)].map(|pair| &self.stiffness[slot(self.grid.ndim, pair)][..])
     }
 
     /// The weights of fine nodes around a coarse one, or around the point half a coarse cell beyond it.
@@ -220,9 +256,11 @@ impl Fine {
     }
 
     fn line(&self, place: [usize; 2], beyond: [bool; 3]) -> Line<'_> {
+        let across = [1, 2].map(|axis| self.weights(axis, place[axis - 1], beyond[axis]));
         Line {
             fine: self,
-            across: [1, 2].map(|axis| self.weights(axis, place[axis - 1], beyond[axis])),
+            sums: self.isotropic.then(|| Sums::of(self, &across)),
+            across,
             lower: beyond[0],
             shears: beyond.contains(&true),
             place,
@@ -276,8 +314,45 @@ impl Line<'_> {
     /// Density and stiffness of the coarse node `k` of the line.
     fn medium(&self, k: usize) -> Medium {
         let along = self.fine.weights(0, k, self.lower);
+        match self.sums.as_ref().map(|sums| (sums, sums.mixture(&along))) {
+            Some((_, Mixture::One)) => {
+                let n = self.fine.grid.n();
+                let [xs, ys] = &self.across;
+                let cell = along.at(0, n[0]) + n[0] * (xs.at(0, n[1]) + n[1] * ys.at(0, n[2]));
+                (self.fine.density[cell].into(), self.fine.voigt(cell))
+            }
+            Some((sums, Mixture::Coupled { fluid })) => {
+                let normal = self.normal_of(&sums.moments(&along), sums.largest(&along));
+                self.first_sound(true, normal, |of_cell| sums.medium(&along, of_cell, fluid))
+            }
+            _ => self.medium_of_runs(&along),
+        }
+    }
+
+    /// The first of the media of the window and of the cell that is elastic, for layers with this normal; `layers` gives
+    /// a density and a medium in the frame of the layers, of the cell or of the window. Only the cell counts unless the
+    /// nodes are `coupled`, that is, all fluid or all solid.
+    fn first_sound(&self, coupled: bool, normal: [f64; 3], layers: impl Fn(bool) -> Medium) -> Medium {
+        let frame = effective::frame(normal);
+        let turned = |of_cell: bool| {
+            let (density, c) = layers(of_cell);
+            let c = rotate::rotated(&c, &frame);
+            match self.fine.window {
+                Window::Staggered => (density, effective::orthorhombic(&c)),
+                _ => (density, c),
+            }
+        };
+        let in_window = coupled.then(|| turned(false));
+        match in_window {
+            Some((density, c)) if density > 0.0 && super::cells::is_sound(&c) => (density, c),
+            _ => turned(true),
+        }
+    }
+
+    /// The medium of a node, from a comparison of all fine nodes in its window.
+    fn medium_of_runs(&self, along: &Weights) -> Medium {
         let mut runs: Vec<Run> = Vec::new();
-        self.each(&along, |cell, weights, _| {
+        self.each(along, |cell, weights, _| {
             let known = runs
                 .iter_mut()
                 .rev()
@@ -294,31 +369,26 @@ impl Line<'_> {
         }
         let fluids = runs.iter().filter(|run| self.fine.voigt(run.cell)[4][4] == 0.0);
         let fluids = fluids.count();
-        let normal = self.normal(&along);
+        let normal = self.normal(along);
         let coupled = fluids == 0 || fluids == runs.len();
         if !coupled && self.fine.window == Window::Staggered {
             return self.contact(&runs, normal);
         }
         let frame = effective::frame(normal);
         let upright = std::array::from_fn(|i| std::array::from_fn(|j| frame[j][i]));
-        let mut medium = None;
-        let windows = if coupled { 0..2 } else { 1..2 };
-        for which in windows {
+        self.first_sound(coupled, normal, |of_cell| {
             let mut layers = effective::Layers::default();
             let mut density = 0.0;
-            for run in runs.iter().filter(|run| run.weights[which] != 0.0) {
-                let c = self.fine.voigt(run.cell);
-                layers.add(run.weights[which], &rotate::rotated(&c, &upright));
-                density += run.weights[which] * f64::from(self.fine.density[run.cell]);
+            for run in &runs {
+                let weight = run.weights[usize::from(of_cell)];
+                if weight != 0.0 {
+                    let c = self.fine.voigt(run.cell);
+                    layers.add(weight, &rotate::rotated(&c, &upright));
+                    density += weight * f64::from(self.fine.density[run.cell]);
+                }
             }
-            let c = rotate::rotated(&layers.medium(), &frame);
-            let sound = density > 0.0 && super::cells::is_sound(&c);
-            medium = Some((density, c));
-            if sound {
-                break;
-            }
-        }
-        medium.expect("there is a window")
+            (density, layers.medium())
+        })
     }
 
     /// The medium where fluid meets solid, computed from only the cell of the node.
@@ -337,9 +407,7 @@ impl Line<'_> {
     /// its last nodes repeat.
     fn each(&self, along: &Weights, mut take: impl FnMut(usize, [f64; 2], [f64; 3])) {
         let n = self.fine.grid.n();
-        let at = |w: &Weights, i: usize, axis: usize| {
-            (w.first + i as isize).clamp(0, n[axis] as isize - 1) as usize
-        };
+        let at = |w: &Weights, i: usize, axis: usize| w.at(i, n[axis]);
         let [xs, ys] = &self.across;
         for j in 0..ys.off.len() {
             for i in 0..xs.off.len() {
@@ -361,43 +429,38 @@ impl Line<'_> {
     /// density, c33 and c55, from their first and second moments with Gaussian weights of one coarse spacing around the node.
     fn normal(&self, along: &Weights) -> [f64; 3] {
         let fine = self.fine;
-        let shear = kernels::medium::voigt::slot(fine.grid.ndim, (5, 5));
-        let press = kernels::medium::voigt::slot(fine.grid.ndim, (3, 3));
-        let fields = [&fine.density, &fine.stiffness[press], &fine.stiffness[shear]];
-        let mut slopes = [[0.0; 3]; 3];
-        let mut bends = [[[0.0; 3]; 3]; 3];
+        let [press, shear] = fine.moduli();
+        let fields = [&fine.density, press, shear];
+        let mut moments: [Moments; 4] = Default::default();
         let mut largest = [0.0f64; 3];
-        // Second moments are those of deviations from the mean.
-        let (mut sum, mut sums, mut bell_bends) = (0.0, [0.0; 3], [[0.0; 3]; 3]);
         self.each(along, |cell, _, off| {
             let bell = (-0.5 * off.iter().map(|x| x * x).sum::<f64>()).exp();
-            sum += bell;
-            for (f, field) in fields.iter().enumerate() {
-                let value = f64::from(field[cell]);
-                largest[f] = largest[f].max(value.abs());
-                sums[f] += bell * value;
-                for a in 0..3 {
-                    slopes[f][a] += bell * off[a] * value;
-                    for b in 0..3 {
-                        bends[f][a][b] += bell * off[a] * off[b] * value;
-                    }
-                }
-            }
-            for (a, b) in (0..9).map(|k| (k / 3, k % 3)) {
-                bell_bends[a][b] += bell * off[a] * off[b];
+            let values = fields.map(|field| f64::from(field[cell]));
+            (0..3).for_each(|f| largest[f] = largest[f].max(values[f].abs()));
+            let [density, press, shear] = values;
+            for (moments, value) in moments.iter_mut().zip([density, press, shear, 1.0]) {
+                moments.add(bell * value, off);
             }
         });
+        self.normal_of(&moments, largest)
+    }
+
+    /// The normal by the moments of density, c33 and c55 with a Gaussian bell, those of the bell, and the largest values
+    /// of the three.
+    fn normal_of(&self, moments: &[Moments; 4], largest: [f64; 3]) -> [f64; 3] {
         let mut tensor = [[0.0; 3]; 3];
-        for f in 0..3 {
-            let scale = if largest[f] > 0.0 {
-                1.0 / (largest[f] * sum)
+        let bell = &moments[3];
+        for (field, largest) in moments[..3].iter().zip(largest) {
+            let scale = if largest > 0.0 {
+                1.0 / (largest * bell.sum)
             } else {
                 0.0
             };
-            let mean = sums[f] / sum;
-            let bend = |a: usize, b: usize| 0.5 * scale * (bends[f][a][b] - mean * bell_bends[a][b]);
+            // Second moments are those of deviations from the mean.
+            let mean = field.sum / bell.sum;
+            let bend = |a: usize, b: usize| 0.5 * scale * (field.products[a][b] - mean * bell.products[a][b]);
             for (a, b) in (0..9).map(|k| (k / 3, k % 3)) {
-                tensor[a][b] += scale * scale * slopes[f][a] * slopes[f][b]
+                tensor[a][b] += scale * scale * field.along[a] * field.along[b]
                     + (0..3).map(|c| bend(a, c) * bend(c, b)).sum::<f64>();
             }
         }
