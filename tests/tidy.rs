@@ -24,7 +24,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 const FILE_LINES: usize = 500;
-/// Of code, because the lines of Python and of texts in Rust may be long.
+/// Only lines of code are counted as characters, because lines of Python and of texts in Rust may be long.
 const FILE_CHARACTERS: usize = 26_000;
 const PROGRAM_LINES: usize = 120;
 const FUNCTION_LINES: usize = 80;
@@ -102,7 +102,7 @@ fn top() -> PathBuf {
         .to_path_buf()
 }
 
-/// Paths (relative to the top, `/` between parts) of the project's own files, without what tools leave behind.
+/// Paths (relative to the top, `/` between parts) of the project's own files, without files that tools leave behind.
 fn files() -> Vec<String> {
     let (top, mut names) = (top(), Vec::new());
     let mut open = vec![top.clone()];

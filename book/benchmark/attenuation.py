@@ -65,7 +65,7 @@ def law(band, typical):
 
 
 def typical(case):
-    """The quality factor to which the velocity-stress programs fit their law: the harmonic mean of those of P and S of all cells."""
+    """The quality factor to which the velocity-stress programs fit their law: the harmonic mean of the quality factors of P and S of all cells."""
     low, high = case.box()[-1]
     ends = [low, *case.interfaces, high]
     thick = [b - a for a, b in zip(ends, ends[1:])]

@@ -1,6 +1,6 @@
 """The cases of the benchmark: rock, source, receivers and duration; SI units, z downwards.
 
-A wavelength is that of the slowest S wave at the highest frequency of the source, 2.75 times the peak frequency of its Ricker
+Wavelengths refer to the slowest S wave at the highest frequency of the source, 2.75 times the peak frequency of its Ricker
 wavelet, where the spectrum is a hundredth of its largest value.
 """
 import math
@@ -172,7 +172,7 @@ LOH = tuple((600.0 * k, 800.0 * k, 0.0) for k in (2, 5, 8, 10))
 
 
 def along(case):
-    """Receivers on a line whose azimuth is not that of an axis."""
+    """Receivers on a line that is not parallel to an axis."""
     return tuple((x, 0.25 * x, z) for x, z in case.receivers)
 
 

@@ -22,14 +22,14 @@ class Layer:
         self.fluid, self.ends = rock.vs == 0, ends
         self.slopes, self.shapes, self.anchors = [], [], []
         for slope, shape in (fluid if self.fluid else solid)(rock.rho, constants, k, w):
-            # Waves that decay downwards are normalised at the top, the others at the bottom
+            # Waves that decay downwards are normalised at the top, all other waves at the bottom
             for sign, anchor in ((-1, ends[0]), (1, ends[1])):
                 self.slopes.append(sign * slope)
                 self.shapes.append(shape(sign * slope))
                 self.anchors.append(anchor)
 
     def kept(self):
-        """The waves that exist: in a half-space only those that propagate away from the stack."""
+        """The waves that exist: in a half-space only waves that propagate away from the stack."""
         return [j for j, anchor in enumerate(self.anchors) if math.isfinite(anchor)]
 
     def at(self, z):
@@ -95,7 +95,7 @@ class Stack:
             line = np.zeros((len(self.k), starts[-1]), complex)
             for number, columns in parts:
                 line[:, starts[number] : starts[number + 1]] = columns
-            # Rows are scaled, because those of displacement and of traction have different units
+            # Rows are scaled, because displacement and traction have different units
             size = abs(line).max(axis=1)
             rows.append(line / size[:, None])
             right.append(np.zeros((len(self.k), sources)) if value is None else value / size[:, None])
@@ -130,7 +130,7 @@ def matched(above, below):
 class Geometry:
     """Source, receivers and depths of a case in the frame of its interfaces, and the sums over wavenumbers.
 
-    In 2-D `directions` are those of the x and z axes of that frame; in 3-D the x of a receiver is its distance from the axis.
+    In 2-D `directions` are the directions of the x and z axes of that frame; in 3-D the x of a receiver is its distance from the axis.
     """
 
     def __init__(self, case, highest):
@@ -180,7 +180,7 @@ def jumps(explosion, fluid_there, constants, k):
     _, c33, _, c13 = constants
     if fluid_there:
         return [none * np.array([1 / c33, 0])]
-    # The moment along z is a jump of displacement, and the rest of the moment along x acts as a force
+    # The moment along z is a jump of displacement, and the remaining moment along x acts as a force
     return [none * rows[1] / c33 + 1j * k[:, None] * (1 - c13 / c33) * rows[2]]
 
 

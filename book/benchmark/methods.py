@@ -103,7 +103,7 @@ def horizons(place, case):
 
 
 def on_grid(place, case, h, scheme):
-    """Makes the files ccc and den of a case; a single rock gets a horizon far below the grid, because sflayers requires one."""
+    """Makes the files ccc and den of a case; a single rock has a horizon far below the grid, because sflayers requires one."""
     n, o = grid(case, h)
     words = [f"n{k + 1}={n[k]} o{k + 1}={o[k]:.9g} d{k + 1}={h:.9g}" for k in range(case.ndim)]
     rock = [f"{name}={listed(case, name)}" for name in ("rho", "vp", "vs", "epsilon", "delta")]
@@ -113,7 +113,7 @@ def on_grid(place, case, h, scheme):
 
 
 def quality(place, case, h):
-    """The parameters qp=, qs= and those of their law, for the velocity-stress programs."""
+    """The parameters qp=, qs= and the parameters of their law, for the velocity-stress programs."""
     if not case.band:
         return []
     n, o = grid(case, h)
@@ -163,7 +163,7 @@ def chosen(place, case, error, words):
 
 
 def displacement(place, case, points, words):
-    """sfewefd2d-gpu or sfewefd3d-gpu with a frame that is wider and farther away than that of other methods, because it reflects more."""
+    """sfewefd2d-gpu or sfewefd3d-gpu with a frame that is wider and farther away than the frame of other methods, because it reflects more."""
     h = case.wavelength / points
     path = max(math.dist(case.source, receiver) for receiver in case.receivers) / case.wavelength
     frame, case = round(max(12, 0.3 * path) * points), replace(case, margin=case.margin + 6)

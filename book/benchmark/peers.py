@@ -1,6 +1,6 @@
 """Functions that the scripts for other packages (peers) share: cases, the command line, seconds, misfits, and rows of the table of run.py.
 
-The seconds of a peer are those of the propagation alone: its start, its compiler and the construction of its model are not counted, which
+The seconds of a peer include only the propagation: its start, its compiler and the construction of its model are not counted, which
 favours it. They are the smallest of repeat= calls, and on one thread processor seconds.
 """
 import math

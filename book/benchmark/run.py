@@ -149,7 +149,7 @@ def keep(name, place, spectra, late, folder):
 
 
 def machine(device):
-    """The name of the first GPU, or that of the processor with the number of cores."""
+    """The name of the first GPU, or the name of the processor with its number of cores."""
     if device == "gpu":
         asked = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False)
         if asked.returncode:
@@ -164,7 +164,7 @@ def machine(device):
 
 
 class Table:
-    """The rows of results-DEVICE.txt; those of a (case, method, device) that is measured again are replaced."""
+    """The rows of results-DEVICE.txt; rows of a (case, method, device) that is measured again are replaced."""
 
     def __init__(self, path, head):
         self.path, self.heads, self.rows = path, [head], []

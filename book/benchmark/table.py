@@ -1,7 +1,7 @@
 """Seconds to 1 % and to 0.1 %: python3 table.py prints them and reports where README.md has others, python3 table.py write puts them there.
 
-The misfits are those of results-cpu.txt and results-gpu.txt, which run.py writes. Between two resolutions the logarithm of the seconds is
-linear in that of the misfit.
+The misfits come from results-cpu.txt and results-gpu.txt, which run.py writes. Between two resolutions the logarithm of
+the seconds is linear in the logarithm of the misfit.
 """
 import math
 import os

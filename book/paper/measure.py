@@ -206,7 +206,7 @@ def model(folder, programs, paper, case):
     middle = [d * (n[1] // 2), d * (n[2] // 2)]
     source, receiver = [2000.0, 4000.0, 2500.0], [10000.0, 10000.0, 0.0]
     if paper == "zhou2012" or min(n[1:]) < 101 or n[0] < 26:
-        # The points of the paper lie outside such a small grid.
+        # The points of the paper lie outside so small a grid.
         source, receiver = [*middle, d * (n[0] // 2)], [middle[0] + d / 2, middle[1] + d / 2, 0.0]
     for name, point in (("sou", source), ("rec", receiver)):
         write(os.path.join(folder, name), [(3, 0, 1), (1, 0, 1)], array.array("f", point).tobytes())

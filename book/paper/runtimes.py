@@ -34,7 +34,7 @@ def thousand(row):
 
 
 def curves(name, named, words):
-    """Plots the curves [(legend, [(x, y), ...]), ...] in one frame, without those that have no points.
+    """Plots the curves [(legend, [(x, y), ...]), ...] in one frame, without curves that have no points.
 
     Returns a list with the plot's name, or an empty list if there are no points at all.
     """

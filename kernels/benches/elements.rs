@@ -64,7 +64,7 @@ const MANNERS: [Overlap; 4] = [
     Overlap::WithoutBuffers,
 ];
 
-/// Measures runs with one rank for each GPU; the times are those of the slowest rank.
+/// Measures runs with one rank for each GPU; the times are the times of the slowest rank.
 fn among_ranks(case: &Case, words: &Words, devices: &[Arc<Cuda>]) {
     let (cuts, shot) = shares(case, words, devices.len());
     let options = |overlap: Overlap| ParallelOptions {

@@ -14,11 +14,11 @@ pub struct Span {
 }
 
 /// The largest number of bytes of a message to rank 0. Callers split longer data into messages of this size: the
-/// allocator reuses memory of this size for the next message, whereas larger blocks would get fresh pages each time,
+/// allocator reuses memory of this size for the next message, whereas larger blocks would use fresh pages each time,
 /// and MPI cannot count beyond 2 GB.
 pub const PIECE: usize = 8 << 20;
 
-/// Kinds of data that are sent to rank 0. Messages keep their order within a topic, not between topics.
+/// Kinds of data that are sent to rank 0. The order of messages is preserved within a topic, but not between topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
     /// Records of receivers.
@@ -76,8 +76,8 @@ pub trait Communicator {
     fn receive_from(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error>;
 }
 
-/// Makes a failure on one rank a failure on all: if any outcome is an error, every rank gets [`Error::Agreed`] with the
-/// message of the first rank that failed. Collective: all ranks must call this, each with its own outcome.
+/// Turns a failure on one rank into a failure on all: if any outcome is an error, every rank returns [`Error::Agreed`]
+/// with the message of the first rank that failed. Collective: all ranks must call this, each with its own outcome.
 pub fn agree<T>(ranks: &dyn Communicator, outcome: Result<T, Error>) -> Result<T, Error> {
     let own = outcome
         .as_ref()

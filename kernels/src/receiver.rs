@@ -1,6 +1,6 @@
 //! Receivers, common to all methods: the quantity that they record.
 
-/// The quantity that receivers record. A method refuses those that it does not have.
+/// The quantity that receivers record. A method refuses a quantity that it cannot record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantity {
     /// Displacement z, x, y in m.
@@ -10,13 +10,13 @@ pub enum Quantity {
     Velocity,
     /// Acceleration z, x, y in m/s2.
     Acceleration,
-    /// Pressure in Pa: on grids it is minus the mean of the normal stresses, on meshes that of fluids, and zero in
-    /// solids.
+    /// Pressure in Pa: on grids it is minus the mean of the normal stresses; on meshes it is the pressure of fluids,
+    /// and zero in solids.
     Pressure,
     /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx) as components of the tensor, with extension positive: a shear
     /// strain is half the change of an angle.
     Strain,
-    /// Rotation about z, x, y (2-D: about y) in rad, half the curl of the displacement; x, y, z form a right-handed
+    /// Rotation about z, x, y (2-D: about y) in rad: half the curl of the displacement; x, y, z form a right-handed
     /// system.
     Rotation,
     /// Divergence and curl of the displacement.

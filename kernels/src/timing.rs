@@ -54,8 +54,7 @@ pub(crate) fn rock(padded: &Padded, medium: &mut dyn Destination) -> Result<(), 
     Ok(())
 }
 
-/// Pseudo-random numbers from 0 to 0.17: with fields of zeros the measured speed could be higher than that of a real
-/// run.
+/// Pseudo-random numbers from 0 to 0.17: with fields of zeros the measured speed could be higher than in a real run.
 pub(crate) fn noise() -> impl FnMut() -> f32 {
     let mut seed = 1_u32;
     move || {

@@ -1,4 +1,4 @@
-//! Warnings about parameters that have no effect because of others.
+//! Warnings about parameters that have no effect because of other parameters.
 
 use rsf_io::Job;
 
@@ -54,7 +54,7 @@ pub fn of_sources(job: &Job, files: &[&str]) -> anyhow::Result<()> {
         warn(
             job,
             &["stf", "tau", "freq"],
-            "with series=, which has the history",
+            "with series=, which gives the time function",
         );
     } else if stf == "ricker" {
         warn(job, &["tau"], "with stf=ricker, which takes freq=");

@@ -1,12 +1,11 @@
 //! `sfstiffness`: stiffness planes from velocities, density and anisotropy parameters.
 //!
 //! # Conventions
-//! Grid axes are z (down, fastest), x, y. Voigt: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy. Values are
-//! density times velocity squared in the units of the inputs. The planes are on the axis after those of the
-//! grid, in the order that the modelling programs read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12
-//! c13 c23 (3-D). Media that these cannot describe have all coefficients, in the order of the rows of the
-//! upper triangle: six in 2-D (1, 3, 5) and 21 in 3-D. The formulas are in `kernels::medium::thomsen`, the
-//! tilt in `kernels::medium::rotate`.
+//! Grid axes are z (down, fastest), x, y. Voigt: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy. Values are density times
+//! velocity squared in the units of the inputs. The planes lie along the axis after the axes of the grid, in the order
+//! that the modelling programs read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12 c13 c23 (3-D). Media that these
+//! cannot describe have all coefficients, in the order of the rows of the upper triangle: six in 2-D (1, 3, 5) and 21
+//! in 3-D. The formulas are in `kernels::medium::thomsen`, the tilt in `kernels::medium::rotate`.
 //!
 //! # Memory
 //! Inputs that are files are read in pieces. The output is ordered by planes, but all coefficients of a cell

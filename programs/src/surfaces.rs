@@ -76,12 +76,12 @@ impl Surface {
     /// is the parameter that makes the model 3-D.
     ///
     /// # Errors
-    /// Returns an error for such a map.
+    /// Returns an error for a map of this kind.
     pub(crate) fn refuse_rows(&self, count: &str) -> Result<()> {
         match self {
             Self::Map { name, x, y, values } if values.chunks(x.n).any(|row| *row != values[..x.n]) => bail!(
-                "{name} has {} values of y (n2): give {count}= for a model in 3-D, or a line of the map for \
-                one in 2-D, as from sfwindow n2=1 f2=0",
+                "{name} has {} values of y (n2): give {count}= for a model in 3-D, or a line of the map for a model in \
+                2-D, as from sfwindow n2=1 f2=0",
                 y.n
             ),
             _ => Ok(()),

@@ -109,7 +109,7 @@ pub(crate) fn print<T: Element>(data: &[T], written: u64, text: &mut Vec<u8>) {
     }
 }
 
-/// True if the last line of `written` items has no newline yet.
+/// True if the last line, after `written` items, has not yet ended with a newline.
 pub(crate) fn line_is_open(written: u64) -> bool {
     !written.is_multiple_of(PER_LINE)
 }

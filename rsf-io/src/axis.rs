@@ -16,7 +16,7 @@ pub struct Axis {
     pub o: f32,
     /// Sampling, in the axis' unit.
     pub d: f32,
-    /// What runs along the axis.
+    /// The quantity along the axis.
     pub label: Option<String>,
     /// Unit of `o` and `d`.
     pub unit: Option<String>,
@@ -34,9 +34,9 @@ impl Axis {
         }
     }
 
-    /// The coordinate of a sample, computed from the shortest decimal numbers of `o` and `d`: with a sampling
-    /// of 0.004, sample 5 lies at 0.02, whereas the product in single precision is 0.0200000014. Samples
-    /// before the first have negative numbers.
+    /// The coordinate of a sample, computed from the shortest decimal numbers of `o` and `d`: with a sampling of 0.004,
+    /// sample 5 lies at 0.02, whereas the product in single precision is 0.0200000014. Samples before the first one
+    /// have negative numbers.
     pub fn at(&self, sample: f64) -> f32 {
         (decimal(self.o) + sample * decimal(self.d)) as f32
     }
@@ -184,7 +184,7 @@ impl Header {
         (of > 1).then_some(WholeRecords { axis, whole, of })
     }
 
-    /// Appends a line that reduces the lengths to those of the whole records.
+    /// Appends a line that reduces the lengths to the number of complete records.
     pub(crate) fn keep(&mut self, records: &WholeRecords) {
         let mut line = format!("\tn{}={}", records.axis, records.whole);
         for axis in records.axis + 1..=self.present() {

@@ -67,12 +67,12 @@ fn text_of(buffer: &[u8]) -> String {
 /// The name of this machine.
 pub(crate) fn host() -> String {
     let mut buffer = [0u8; 256];
-    // SAFETY: the length is one less than the buffer's, so a NUL remains even if the name is cut.
+    // SAFETY: the length is one less than the buffer's, so a NUL remains even if the name is truncated.
     unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
     text_of(&buffer)
 }
 
-/// The login name, else the name of the effective user, else the number of that user.
+/// The login name; without it the name of the effective user; without that the user's number.
 fn user() -> &'static str {
     static USER: OnceLock<String> = OnceLock::new();
     USER.get_or_init(|| {
@@ -94,7 +94,7 @@ fn passwd_name(uid: libc::uid_t) -> Option<String> {
     let mut result = std::ptr::null_mut();
     // SAFETY: an all-zero passwd is valid (numbers and null pointers).
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    // SAFETY: every pointer is to a live local, and the length is that of the buffer.
+    // SAFETY: every pointer is to a live local, and the length equals the buffer's.
     let failed = unsafe {
         libc::getpwuid_r(
             uid,

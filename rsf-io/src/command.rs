@@ -1,4 +1,4 @@
-//! Reads Madagascar's command line by means of clap: `key=value`, where the last value of a key counts, and
+//! Reads Madagascar's command line by means of clap: `key=value`, where the last value of a key takes precedence, and
 //! `par=` files.
 
 use std::collections::BTreeMap;
@@ -180,7 +180,7 @@ impl Words {
         Ok(())
     }
 
-    /// Stores the value of a parameter. Of two values under one name the last one counts; two names of one
+    /// Stores the value of a parameter. If one name has two values, the last one takes precedence; two names of one
     /// parameter on one command line are an error.
     fn set(&mut self, param: &'static Param, typed: &str, value: OsString, on_line: bool) -> Result<()> {
         let key = param.key(typed);
@@ -196,7 +196,7 @@ impl Words {
         Ok(())
     }
 
-    /// Stores a value; false for an unknown key.
+    /// Stores a value; returns false for an unknown key.
     fn assign(
         &mut self,
         program: &'static Program,
@@ -279,8 +279,8 @@ fn keys_of(param: &'static Param) -> impl Iterator<Item = (&'static Param, Strin
     param.all_keys().into_iter().map(move |key| (param, key))
 }
 
-/// The warning about an unknown key, with the key that is probably meant: one that has this name in other
-/// programs, one with similar letters, or one with the same beginning (`freq` for `frequency`).
+/// The warning about an unknown key, with the key that is probably meant: a key that has this name in other programs, a
+/// key with similar letters, or a key with the same beginning (`freq` for `frequency`).
 fn unknown(program: &'static Program, key: &str) -> String {
     let bare = key.trim_start_matches('-').to_lowercase();
     let mut named = program.params.iter();
@@ -344,7 +344,7 @@ pub(crate) fn slip(program: &'static Program, key: &str) -> Option<String> {
     Some(name.replace('#', if number.is_empty() { "1" } else { number }))
 }
 
-/// The program as clap sees it; also the source of the completions.
+/// The program as a clap command, from which the completions are also generated.
 pub(crate) fn clap_command(program: &'static Program) -> Command {
     let option = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
@@ -456,7 +456,7 @@ mod tests {
             (Some(Value::Int(5)), None, None)
         );
         assert_eq!(read.free_words, ["a.rsf", "b.rsf", "-f"]);
-        // The last value counts, and keys that are common to all programs are not free.
+        // The last value takes precedence, and keys that are common to all programs are not free.
         assert_eq!(
             read.free_keys,
             [("n10".to_string(), "4".into()), ("vp".to_string(), "y".into())]

@@ -101,9 +101,8 @@ impl Format {
         kind: Kind::Float,
     };
 
-    /// Reads the text of `data_format`. The form is native unless the text starts with `ascii_` or `xdr_`.
-    /// The type is the first of float, int, complex, uchar or byte, short, long and double that the text
-    /// contains, else char.
+    /// Reads the text of `data_format`. The form is native unless the text starts with `ascii_` or `xdr_`. The type is
+    /// the first of float, int, complex, uchar or byte, short, long and double that the text contains, otherwise char.
     pub fn from_text(text: &str) -> Self {
         let form = match text {
             _ if text.starts_with("ascii_") => Form::Ascii,
@@ -211,7 +210,7 @@ impl Element for Complex {
     fn swap(data: &mut [Self]) {
         BigEndian::from_slice_f32(bytemuck::cast_slice_mut(data));
     }
-    /// Reads `re imi`: there may be blanks before each part, but not before the `i`.
+    /// Reads `re imi`: blanks may precede each part, but not the `i`.
     fn scan(text: &[u8]) -> (Self, usize) {
         let (re, first) = leading_f32(text);
         let (im, second) = leading_f32(&text[first..]);

@@ -11,10 +11,10 @@ pub enum Error {
     /// An error that the message describes in full.
     #[error("{0}")]
     Message(String),
-    /// The operating system refused something.
+    /// The operating system reported an error.
     #[error("{what}: {}", os_text(.cause))]
     Os {
-        /// What was tried, with the file's name.
+        /// The operation that failed, with the file's name.
         what: String,
         /// The system's error.
         cause: io::Error,
@@ -33,7 +33,7 @@ pub enum Error {
     Interrupted {
         /// The signal, which ends the process after the message.
         signal: Signal,
-        /// What the run leaves behind, worded to follow a colon.
+        /// A description of the outputs that the run leaves, worded to follow a colon.
         left: String,
     },
     /// `--dryrun=y`: the header is written and the run ends, successfully.

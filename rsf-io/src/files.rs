@@ -146,7 +146,7 @@ impl Files {
     }
 }
 
-/// The error of an output that would overwrite a file of this run.
+/// The error for an output that would overwrite a file of this run.
 fn overwritten(output: &str, other: &str) -> Error {
     Error::new(format!(
         "{output} would overwrite the file of {other}: choose another name for the output"
@@ -165,8 +165,8 @@ pub(crate) fn remove(path: &Path) {
     }
 }
 
-/// Closes a file and returns the error of closing, which a drop would ignore. On network file systems this
-/// error may be the only report of a full disk.
+/// Closes a file and returns any error on closing, which a drop would ignore. On network file systems this error may be
+/// the only report of a full disk.
 pub(crate) fn close(file: File) -> io::Result<()> {
     // SAFETY: the descriptor was owned by `file`, which gave it up, so it is closed once.
     match unsafe { libc::close(file.into_raw_fd()) } {

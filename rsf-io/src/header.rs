@@ -141,7 +141,7 @@ impl Header {
         Some(is_yes(unquoted(self.raw(key)?)))
     }
 
-    /// The bytes between the first and the last double quote, else all of the value.
+    /// The bytes between the first and the last double quote, or the whole value if there are none.
     pub fn bytes(&self, key: &str) -> Option<&[u8]> {
         Some(unquoted(self.raw(key)?))
     }
@@ -163,12 +163,12 @@ impl Header {
         self.list(key, length, |item| leading_int(item).0.unwrap_or(0) as i32)
     }
 
-    /// A list of `length` real numbers; the last one is repeated when there are fewer.
+    /// A list of `length` real numbers; if the header has fewer, the last number is repeated.
     pub fn floats(&self, key: &str, length: usize) -> Option<Vec<f32>> {
         self.list(key, length, |item| leading_f64(item).0 as f32)
     }
 
-    /// A list of `length` flags; the last one is repeated when there are fewer.
+    /// A list of `length` flags; if the header has fewer, the last flag is repeated.
     pub fn flags(&self, key: &str, length: usize) -> Option<Vec<bool>> {
         self.list(key, length, is_yes)
     }

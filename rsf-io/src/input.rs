@@ -36,12 +36,12 @@ pub enum NumberOrFile {
 /// How to treat data that end earlier than their header says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Cut {
-    /// They are refused.
+    /// Truncated data are refused.
     #[default]
     Refused,
-    /// Their complete records along the last axis that has any are read.
+    /// The complete records along the last axis that has complete records are read.
     Records,
-    /// Their complete records along this axis are read, even if there are none.
+    /// The complete records along this axis are read, even if there are none.
     Along(usize),
 }
 
@@ -165,7 +165,7 @@ impl Input {
         self.name.clone()
     }
 
-    /// The name of the file that holds the elements, or that of the dataset if they follow the header.
+    /// The name of the file that contains the elements, or the name of the dataset if they follow the header.
     pub fn data_name(&self) -> &str {
         &self.data
     }
@@ -197,7 +197,7 @@ impl Input {
         self.len == 0
     }
 
-    /// The number of elements that are not yet read.
+    /// The number of elements that have not been read yet.
     pub fn remaining(&self) -> u64 {
         self.len - self.pos
     }
@@ -428,7 +428,7 @@ impl Input {
     }
 }
 
-/// Opens a file for reading. A directory is refused, with `expected` as what should be there.
+/// Opens a file for reading. A directory is refused, with a message that gives `expected` as the expected kind of file.
 pub(crate) fn open_file(path: &Path, name: &str, expected: &str) -> Result<File> {
     let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}"), e))?;
     match file.metadata() {

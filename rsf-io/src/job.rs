@@ -46,7 +46,7 @@ pub struct Job {
     handed: bool,
     /// See [`Job::continue_outputs`].
     continued: VecDeque<Written>,
-    /// The warnings given so far.
+    /// The warnings that have been printed.
     warned: Mutex<BTreeSet<String>>,
 }
 
@@ -130,7 +130,7 @@ impl Job {
         param.ok_or_else(|| Error::new(format!("{name}= is used by the program but not declared")))
     }
 
-    /// The given value, else the default.
+    /// The given value, or the default.
     fn value(&self, name: &str) -> Result<Option<Value>> {
         let param = self.declared(name)?;
         if let Some(value) = self.values.get(name) {
@@ -328,7 +328,7 @@ impl Job {
         self.places.scratch()
     }
 
-    /// The dataset on standard input, to be opened once. Outputs opened later take on its history and format.
+    /// The dataset on standard input, to be opened once. Outputs that are opened later adopt its history and format.
     pub fn stdin(&mut self) -> Result<Input> {
         let reader = self.take_stdin()?;
         if reader.get_ref().is_terminal() {
@@ -388,9 +388,9 @@ impl Job {
         self.files.spare(path, name)
     }
 
-    /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]). Data from a
-    /// pipe or in text form are written to a temporary file in the data path, whose name is already removed,
-    /// so that it vanishes with the run.
+    /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]). Data from a pipe or in
+    /// text form are written to a temporary file in the data path, whose name is removed at once, so that the file
+    /// disappears when the run ends.
     pub fn by_position(&mut self, input: Input) -> Result<Input> {
         if input.is_seekable() {
             return Ok(input);
@@ -403,7 +403,7 @@ impl Job {
         self.given(name)
     }
 
-    /// The path of the regular file that is standard output; `None` for a pipe, or if the system does not say.
+    /// The path of the regular file that is standard output; `None` for a pipe, or if the system does not report it.
     pub fn stdout_path(&self) -> Option<PathBuf> {
         let stdout = pipe::stdout_file().ok().filter(is_regular);
         stdout.as_ref().and_then(pipe::name_of)
@@ -486,7 +486,7 @@ impl Job {
         Ok(output)
     }
 
-    /// Warns once if the data path is used and looks wrong.
+    /// Warns once if the data path is used and seems to be wrong.
     fn warn_of_the_data_path(&mut self, output: &Output) {
         let used = output.layout() != &Layout::Stream && self.places.out.is_none();
         if used

@@ -23,8 +23,8 @@ const LAUNCHERS: [(&str, &str, &str); 3] = [
 /// The variables of Slurm. It sets them in every job step, but only a step with PMIx starts MPI processes.
 const SLURM: (&str, &str, &str) = ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun");
 
-/// How a launcher started this process; `None` without a launcher. Of several launchers the first one of
-/// `LAUNCHERS` counts, and Slurm only if none of these started the process.
+/// How a launcher started this process; `None` without a launcher. If several launchers apply, the first one in
+/// `LAUNCHERS` is used, and Slurm only if none of them started the process.
 pub fn launched() -> Option<Launched> {
     let number = |name: &str| env::var(name).ok()?.parse::<usize>().ok();
     let slurm = env::var_os("PMIX_RANK").map(|_| SLURM);

@@ -84,12 +84,11 @@ pub use together::{Places, SharedData};
 
 use command::{Action, Line};
 
-/// Runs a program: reads the command line, prints the documentation when asked (or when called without
-/// arguments and with nothing on standard input), calls `run`, and prints an error as one line `prog:
-/// message`. The exit code is 0 after success, 1 after an error, that of the signal if one ended the run, and
-/// [`CLOSED_PIPE`] if the reader of the output closed the pipe. In that last case nothing is printed, as for
-/// every program that SIGPIPE ends: the reader has read enough, or has reported an error itself, which a
-/// second message would only obscure.
+/// Runs a program: reads the command line, prints the documentation on request (or when called without arguments and
+/// with nothing on standard input), calls `run`, and prints an error as one line `prog: message`. The exit code is 0
+/// after success, 1 after an error, the signal's code if a signal ended the run, and [`CLOSED_PIPE`] if the reader of
+/// the output closed the pipe. In that last case nothing is printed, as for every program that SIGPIPE ends: the reader
+/// has read enough, or has reported an error itself, which a second message would only obscure.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
     start_with(program, run, std::env::args_os().collect())
 }
@@ -97,7 +96,7 @@ pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>)
 /// The exit code that a shell reports for a program ended by SIGPIPE: 141.
 pub const CLOSED_PIPE: u8 = 128 + libc::SIGPIPE as u8;
 
-/// Like [`start`], but with the given words, the first of which is the name: for a binary that holds several
+/// Like [`start`], but with the given words, the first of which is the name: for a binary that contains several
 /// programs.
 pub fn start_with(
     program: &'static Program,
@@ -157,7 +156,7 @@ pub fn ended_by(error: &anyhow::Error) -> Option<Signal> {
 }
 
 /// The exit code of an error: 0 for a dry run, 141 for a reader that closed its pipe, 130, 143 or 129 for a run that a
-/// signal ended (as shells report it), the code of another process that prints the error, else 1.
+/// signal ended (as shells report it), the code of another process if that prints the error, otherwise 1.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     let code = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref()? {
         Error::DryRun => Some(0),

@@ -2,9 +2,8 @@
 
 use std::fs;
 
-/// The number of bytes that the system could still give, swap included, within the limits of the process:
-/// those of its control group and of its address space (`ulimit -v`). `None` if the system does not report
-/// it.
+/// The number of bytes that the system could still give, swap included, within the limits of the process, which are set
+/// by its control group and for its address space (`ulimit -v`). `None` if the system does not report it.
 pub fn free() -> Option<f64> {
     let system = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let swap = kilobytes(&text, "SwapFree:").unwrap_or(0.0);

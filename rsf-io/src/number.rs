@@ -185,10 +185,10 @@ pub fn format_g(value: f64, digits: usize) -> String {
     trimmed(&format!("{value:.*}", (digits as i32 - 1 - power) as usize)).to_string()
 }
 
-/// A single-precision number with as many digits as it takes to read it back, at least the six of Madagascar:
-/// `0.004`, `1e+06`, but `4726277`, for which six digits are up to 5 m wrong. Sums and products of axes have
-/// rounding errors (5 times 0.004 is 0.0200000014): six digits that differ only by such an error are kept,
-/// except where the last digit of single precision is more than a millimetre.
+/// A single-precision number with as many digits as are needed to read it back, but at least six as in Madagascar:
+/// `0.004`, `1e+06`, but `4726277`, for which six digits are up to 5 m wrong. Sums and products of axes have rounding
+/// errors (5 times 0.004 is 0.0200000014): six digits that differ only by such an error are kept, except where the last
+/// digit of single precision is more than a millimetre.
 pub fn shortest_g(value: f32) -> String {
     let wide = f64::from(value);
     let written = |digits| format_g(wide, digits);

@@ -1,4 +1,4 @@
-//! A dataset that is written: its header once, with the first element, then its elements as they come.
+//! A dataset that is written: its header once, with the first element, then its elements as they are written.
 
 mod axes;
 mod continued;
@@ -36,7 +36,7 @@ pub(crate) struct Parts {
     pub first: File,
     /// The data file, if it is not the header file.
     pub second: Option<File>,
-    /// Files to remove if nothing gets written.
+    /// Files to remove if nothing is written.
     pub created: Vec<PathBuf>,
     pub dry: bool,
     /// Elements of an interrupted run, with which the dataset begins.
@@ -46,7 +46,7 @@ pub(crate) struct Parts {
 /// A dataset being written. The header is written with the first element (or at the end, if there is none),
 /// so keys must be set before; [`Output::finish`] ends the dataset.
 ///
-/// An output that is dropped before its header was written removes the files it made.
+/// An output that is dropped before its header was written removes the files that it created.
 #[derive(Debug)]
 #[must_use = "nothing is written before the first element or finish()"]
 pub struct Output {
@@ -171,7 +171,7 @@ impl Output {
         }
     }
 
-    /// Form and type: those of standard input if it was read, else native float.
+    /// Form and type: taken from standard input if it was read, otherwise native float.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -230,9 +230,8 @@ impl Output {
         ))
     }
 
-    /// Writes elements; the first call writes the header.
-    /// Returns an error for a type that differs from that before, more elements than the header says, a key set
-    /// too late, and a failed write (a full disk, a closed pipe).
+    /// Writes elements; the first call writes the header. Returns an error for a type that differs from the previous
+    /// one, more elements than the header says, a key set too late, and a failed write (a full disk, a closed pipe).
     pub fn write<T: Element>(&mut self, data: &[T]) -> Result<()> {
         if !self.begun {
             if !T::accepts(self.format.kind) {
@@ -307,7 +306,7 @@ impl Output {
         self.write(data)
     }
 
-    /// Flushes the buffer, so that the reader of a pipe gets all that was written.
+    /// Flushes the buffer, so that the reader of a pipe receives everything that was written.
     pub fn flush(&mut self) -> Result<()> {
         match &mut self.data {
             Some(data) => data.flush().map_err(|e| Error::writing(&self.data_name, e)),
@@ -396,7 +395,7 @@ impl Output {
     }
 
     /// Refuses to write binary numbers to a terminal, which may take some of them for commands. Under a launcher of
-    /// several ranks a terminal is allowed: Open MPI reads their output through one that no user sees.
+    /// several ranks a terminal is allowed: Open MPI reads their output through a terminal that no user sees.
     fn refuse_terminal(&self) -> Result<()> {
         if crate::launcher::launched().is_some() {
             return Ok(());

@@ -1,9 +1,9 @@
 //! Parameters and programs, declared once.
 //!
-//! One [`Param`] defines the parsing, the range check and its message, the documentation that the program
-//! prints, the machine-readable list for sfdoc and the completion in the shell.
+//! One [`Param`] defines the parsing, the range check and its message, the documentation that the program prints, the
+//! machine-readable list for sfdoc, and shell completion.
 
-/// What a parameter holds.
+/// The kind of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     /// A whole number.
@@ -35,7 +35,7 @@ pub enum ParamKind {
     Elsewhere,
 }
 
-/// One parameter of a program, made by the functions named like its kind and refined by the methods:
+/// One parameter of a program, created by the function named after its kind and refined by the methods:
 /// `Param::int("nb").default("4").range(">= 4", Some(4.0), None).doc("padding cells on every side")`.
 ///
 /// A `#` in the name stands for the number of an axis: `n#` declares `n1` to `n9`, each of which the program
@@ -44,7 +44,7 @@ pub enum ParamKind {
 pub struct Param {
     /// The key as typed before `=`.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of its value.
     pub kind: ParamKind,
     /// Value used when the key is absent.
     pub default: Option<&'static str>,
@@ -63,7 +63,7 @@ pub struct Param {
     /// Names of this parameter in other programs: they are not accepted, but the message to a user who types
     /// one gives the name to use.
     pub known_as: &'static [&'static str],
-    /// How to make such a file, for a user who gives a number instead.
+    /// Advice on how to make the file, for a user who gives a number instead.
     pub recipe: Option<&'static str>,
     /// The program cannot run without it.
     pub required: bool,
@@ -182,8 +182,8 @@ impl Param {
         self
     }
 
-    /// The text shown as the default if the real one depends on other parameters (for instance `nt`); the
-    /// program then uses `int_opt` and its like.
+    /// The text shown as the default if the real default depends on other parameters (for instance `nt`); the program
+    /// then uses `int_opt` or a similar method.
     pub const fn default_text(mut self, text: &'static str) -> Self {
         self.default_text = Some(text);
         self
@@ -220,7 +220,7 @@ impl Param {
         self
     }
 
-    /// How to make such a file, worded to follow a colon in the message to a user who gives a number instead.
+    /// Advice on how to make the file, worded to follow a colon in the message to a user who gives a number instead.
     pub const fn recipe(mut self, words: &'static str) -> Self {
         self.recipe = Some(words);
         self
@@ -239,7 +239,7 @@ impl Param {
     }
 }
 
-/// A program as its user sees it.
+/// The declaration of a program: its parameters and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
     /// Name of the executable; messages use the name by which it was actually called.
@@ -276,7 +276,7 @@ impl ParamKind {
 }
 
 impl Param {
-    /// Whether it is a parameter that the program takes, and thus in its documentation.
+    /// Whether the program takes this parameter, so that the documentation lists it.
     pub(crate) fn is_shown(&self) -> bool {
         self.kind != ParamKind::Elsewhere
     }

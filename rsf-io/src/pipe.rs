@@ -72,8 +72,8 @@ pub(crate) fn is_null(file: &File) -> bool {
     }
 }
 
-/// Standard input, and whether something can be read from it: a terminal, /dev/null and an empty file or
-/// pipe hold nothing. On a pipe this waits for the first byte or the end.
+/// Standard input, and whether something can be read from it: a terminal, /dev/null and an empty file or pipe provide
+/// nothing. On a pipe this waits for the first byte or the end.
 pub(crate) fn stdin_with_data() -> Result<(BufReader<File>, bool)> {
     let mut reader = stdin_reader()?;
     let some = holds_data(&mut reader)?;

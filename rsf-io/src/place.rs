@@ -95,12 +95,12 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// What the command line says about the places of outputs.
+/// The settings on the command line for the places of outputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     /// `datapath=`
     pub datapath: Option<OsString>,
-    /// `out=`, else `--out=`
+    /// `out=` or, without it, `--out=`
     pub out: Option<OsString>,
     /// Name of the running program.
     pub program: String,
@@ -113,10 +113,10 @@ struct Prefix {
 }
 
 impl Places {
-    /// The place of the data of standard output. In a pipe or a terminal they follow the header. Otherwise
-    /// `out=` names the data file (`out=stdout`: they follow the header). Without `out=` they follow the
-    /// header into /dev/null, or the data path decides. A launcher of several ranks always reads a pipe, so
-    /// under a launcher `out=` comes first.
+    /// The place of the data of standard output. In a pipe or a terminal they follow the header. Otherwise `out=` names
+    /// the data file (`out=stdout`: they follow the header). Without `out=` they follow the header into /dev/null, or
+    /// the data path decides. A launcher of several ranks always reads a pipe, so under a launcher `out=` takes
+    /// precedence.
     pub(crate) fn of_stdout(&self, stdout: &mut File) -> Result<Place> {
         let chosen = launched().is_some() && self.out.is_some();
         if !chosen && stdout.stream_position().is_err() {

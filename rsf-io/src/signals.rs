@@ -1,9 +1,8 @@
 //! Signals that end a run: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! A program that must not end in the middle of its work holds a [`Watch`] and calls [`interrupted`] between
-//! two steps. Any other program ends at once, and so does this one at a second signal; each prints one
-//! message. In the end the signal itself ends the process, so that the shell reports 130, 143 or 129 and ends
-//! its loops, too.
+//! A program that must not end in the middle of its work holds a [`Watch`] and calls [`interrupted`] between two steps.
+//! Any other program ends at once, and so does a program with a watch at a second signal; each prints one message. In
+//! the end the signal itself ends the process, so that the shell reports 130, 143 or 129 and ends its loops, too.
 
 use crate::launcher::launched;
 use std::fmt;
@@ -88,8 +87,8 @@ pub fn interrupted() -> Option<Signal> {
 pub(crate) fn end_on_signals(name: &str, mute: bool) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // A file that reaches the limit of its size (ulimit -f) is a failed write, not the end of the process.
-        // SAFETY: the handler does nothing.
+        // If a file reaches its size limit (ulimit -f), the write fails and the process continues. SAFETY: the handler
+        // does nothing.
         let _ = unsafe { low_level::register(SIGXFSZ, || ()) };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if is_ignored(signal) {
@@ -99,7 +98,7 @@ pub(crate) fn end_on_signals(name: &str, mute: bool) {
                 "{name}: ended by {}; what it was writing is not complete\n",
                 Signal(signal)
             );
-            // When one process ends, a launcher ends the others and reports that itself.
+            // When one process ends, a launcher ends the other processes and reports this itself.
             if mute || launched().is_some() {
                 sentence.clear();
             }
@@ -120,7 +119,7 @@ fn came(signal: i32, sentence: &str) {
             .is_ok();
     if !first {
         // SAFETY: the bytes live as long as the handler. If standard error is closed, the process must end
-        // all the same.
+        // nevertheless.
         unsafe { libc::write(libc::STDERR_FILENO, sentence.as_ptr().cast(), sentence.len()) };
         Signal(signal).end_process();
     }
@@ -129,7 +128,7 @@ fn came(signal: i32, sentence: &str) {
 fn is_ignored(signal: i32) -> bool {
     // SAFETY: an all-zero action is valid (numbers and null pointers).
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: a null pointer asks without setting; the other one is to a live local.
+    // SAFETY: with a null pointer the call only queries; the other pointer is to a live local.
     let status = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
     status == 0 && action.sa_sigaction == libc::SIG_IGN
 }

@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::place::Layout;
 use crate::{Error, Header, Result, TERMINATOR};
 
-/// The number of numbers that are swapped at a time for xdr.
+/// How many numbers are byte-swapped at a time for xdr.
 const PIECE: usize = 1 << 18;
 
 /// The milliseconds without a new byte after which a header with a separate data file counts as complete:
@@ -47,7 +47,7 @@ fn end(bytes: &[u8]) -> End {
                 End::Ahead
             }
         }
-        // The history may hold in= of other files; the last one counts, and its file must exist.
+        // The history may contain in= of other files; the last one applies, and its file must exist.
         None if bytes.ends_with(b"\n") && header.path("in").is_some_and(|path| path.is_file()) => {
             let last = text
                 .trim_ascii()
@@ -83,10 +83,9 @@ fn readable(file: &File, patience: i32) -> std::io::Result<bool> {
 }
 
 impl Job {
-    /// The bytes of the dataset on standard input, header and data, to be sent to the other processes. The
-    /// dataset ends with the stream or with the last number that the header counts. Some launchers do not
-    /// pass on the end of a stream, so a header that names its data file also counts as complete when no more
-    /// bytes come for a moment.
+    /// The bytes of the dataset on standard input, header and data, to be sent to the other processes. The dataset ends
+    /// with the stream or with the last number that the header counts. Some launchers do not pass on the end of a
+    /// stream, so a header that names its data file also counts as complete when no more bytes arrive for a moment.
     ///
     /// # Errors
     /// Returns an error if standard input is a terminal or cannot be read.

@@ -209,7 +209,7 @@ fn whole(text: &[u8]) -> Option<(i64, bool)> {
     }
 }
 
-/// A finite number that takes up the whole text and fits f32.
+/// A finite number that occupies the whole text and fits into f32.
 fn real(text: &[u8]) -> Option<f64> {
     let (value, used) = leading_f64(text);
     (used > 0 && used == text.len() && value.abs() <= f64::from(f32::MAX)).then_some(value)

@@ -74,7 +74,7 @@ pub fn slabs_in_float64_give_the_same_bits<A: Accelerator>(machines: &Machines<A
 
 pub fn repeats_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
     for (ndim, cuts) in [(2, CUTS_2D), (3, CUTS_3D)] {
-        // Quick machines get enough work to fill them.
+        // On fast machines there is enough work to fill them.
         let small = match machines.quick {
             true => World::wide(ndim, 60),
             false => World::slender(ndim),

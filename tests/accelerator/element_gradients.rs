@@ -1,4 +1,4 @@
-//! Gradients and linearised runs on meshes on accelerators: they agree with those on processors to rounding, are the
+//! Gradients and linearised runs on meshes on accelerators: they agree with results on processors to rounding, are the
 //! transposes of each other, and give the same bits for every amount of memory and when shot follows shot.
 
 use crate::element_worlds::{Recipe, Rock, World};
@@ -286,8 +286,8 @@ fn perturbed<const D: usize, A: Accelerator>(
     magnitude(run.expect("the shot runs"));
 }
 
-/// A linearised run on a device compared with one on processors, and its adjoint applied to data on the device. Returns
-/// the misfits of the records and of both dot products.
+/// A linearised run on a device compared with a run on processors, and its adjoint applied to data on the device.
+/// Returns the misfits of the records and of both dot products.
 fn dots<const D: usize, A: Accelerator>(
     machines: &Machines<A>,
     recipe: Recipe<D>,

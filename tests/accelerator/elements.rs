@@ -48,7 +48,7 @@ pub fn on_devices<const D: usize, A: Accelerator>(
     (group.expect("a valid world"), devices)
 }
 
-/// Everything recorded in one process.
+/// All records of one process.
 pub fn record<const D: usize, A: Accelerator>(
     machines: &Machines<A>,
     world: &World<D>,
@@ -178,7 +178,7 @@ pub fn constants_of_points_agree_with_the_processor<A: Accelerator>(machines: &M
     });
     same_bits(machines, &world);
     goes_on(machines, &world);
-    // If the host does not look at the fields after a step, the next step begins at once inside the elements; saving a
+    // If the host does not read the fields after a step, the next step begins at once inside the elements; saving a
     // state prevents that, too.
     let mut world = World::new(Recipe {
         rocks: [Rock::Table, Rock::Table],
@@ -360,8 +360,7 @@ fn options(transport: Transport) -> ParallelOptions {
 pub fn elements_on_ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
     let (world, _) = shared();
     let whole = record(machines, &world, &[]);
-    // The cut after 21 elements goes through a column, so that what fluids send across it differs from what they
-    // receive.
+    // The cut after 21 elements goes through a column, so that fluids send other values across it than they receive.
     for (cuts, dealt) in [(CUTS[0], &[1, 1][..]), (CUTS[1], &[2, 1]), (CUTS[2], &[1, 2, 2])] {
         for (talents, way) in ways(machines) {
             let run = |ranks: &dyn Communicator| {

@@ -74,8 +74,8 @@ fn steps_of_small_grids_are_replayed() {
         quick: false,
         open_memory: true,
     };
-    // The columns are steps, jsnap (0: none), and the number of graphs of twenty steps that fit between two looks of
-    // the host.
+    // The columns are steps, jsnap (0: none), and the number of graphs of twenty steps that fit between two times at
+    // which the host reads the fields.
     for (machines, steps, jsnap, replays) in [
         (&machines, 39, 0, 0),
         (&machines, 40, 0, 2),
@@ -124,8 +124,8 @@ fn any_number_of_multiprocessors_gives_the_same_bits() {
     }
 }
 
-/// A rank that notes how many pieces of its neighbours' memory are open on its device, in gathers with a message and in
-/// those that only wait.
+/// A rank that notes how many pieces of its neighbours' memory are open on its device, in gathers that send a message
+/// and in gathers that only wait.
 struct Watched<'a> {
     rank: &'a ThreadRank,
     device: Arc<Emulator>,

@@ -1,4 +1,5 @@
-//! The CPU engine and the accelerator engine agree to the rounding of float32, and in float64 to that of float64.
+//! The CPU engine and the accelerator engine agree to the rounding of float32, and in float64 to the rounding of
+//! float64.
 
 use crate::cases::{World, settings};
 use crate::runs::{How, Machines, apart, misfit, misfit_or_silence, on, record};
@@ -76,7 +77,7 @@ pub fn models_of_a_few_cells<A: Accelerator>(machines: &Machines<A>) {
     let mut agree = |tiny: &World, shot: &Shot| {
         let cpu = run_on::<f32>(shot, tiny.medium(), 1, &[]).expect("the shot runs");
         let tile = turn::<f32, A>(machines, tiny.padded.ndim(), all);
-        // Both faces of an axis would be in one tile.
+        // Otherwise both faces of an axis would be in one tile.
         let tile = (tile.form != Cut::Small).then_some(tile);
         let how = How { tile, ..How::PLAIN };
         let far = misfit_or_silence(&cpu, &record(machines, shot, &tiny.medium(), how));
@@ -96,7 +97,7 @@ pub fn models_of_a_few_cells<A: Accelerator>(machines: &Machines<A>) {
             shot.one_way = if odd % 2 == 0 { Form::Upwind } else { Form::Box };
             agree(&tiny, &shot);
         }
-        // The same few cells get a frame of another thickness.
+        // The same few cells have a frame of another thickness.
         tiny.padded = Padded::new(&tiny.padded.model, 5);
         let mut shot = tiny.shot(settings()[k]);
         shot.nbell = 0;

@@ -22,7 +22,7 @@ fn noticed(result: Result<(), Error>) -> (usize, String, String) {
     }
 }
 
-/// The message about the medium without its class, which the CPU engine does not know.
+/// The message about the medium without the name of its symmetry class, which the CPU engine does not report.
 fn numbers(medium: &str) -> Option<&str> {
     medium.split_once(": ").map(|(_, numbers)| numbers)
 }
@@ -97,7 +97,7 @@ fn burst(small: &World, step: usize, jcheck: usize) -> Shot {
 pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machines<A>) {
     for (ndim, cut) in [(2, [8, 9, 12, 8, 9]), (3, [8; 5])] {
         let mut small = World::slender(ndim);
-        // The density is so small that the force overflows at once; the speeds are those of rock.
+        // The density is so small that the force overflows at once; the speeds are typical of rock.
         let rho = 1e-4;
         let speeds = Speeds {
             vp: 3.0,
@@ -186,8 +186,8 @@ pub fn a_recorder_that_fails_ends_the_run<A: Accelerator>(machines: &Machines<A>
                     "{steps:?}"
                 );
             }
-            // The devices and the simulation are still usable: the next run gives all its records and none of the
-            // earlier run.
+            // The devices and the simulation are still usable: the next run delivers all its own records and no record
+            // of the earlier run.
             let mut tape = Tape::<f32>::default();
             simulation.run(&mut tape).expect("it runs");
             assert_eq!(tape.steps, (0..small.steps).collect::<Vec<_>>());
@@ -222,7 +222,8 @@ pub fn elements_that_grow_are_noticed<A: Accelerator>(machines: &Machines<A>) {
             .and_then(|number| number.parse().ok())
             .expect("an element is named")
     };
-    // Whichever part has it, the element is the same, or the next in a row of six, with which it shares points.
+    // Whichever part contains it, the reported element is the same, or its neighbour in a row of six, with which it
+    // shares points.
     let whole = place(&[]);
     for cuts in [&[1][..], &[7], &[7, 17]] {
         let here = place(cuts);

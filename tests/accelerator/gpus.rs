@@ -42,7 +42,8 @@ fn large_snapshots_travel_in_pieces() {
     let Some(machines) = machines("large_snapshots_travel_in_pieces") else {
         return;
     };
-    // A piece has 32 MB: one slab has two of them, and the cuts of the slabs do not coincide with those of the pieces.
+    // A piece has 32 MB: one slab has two of them, and the cuts of the slabs do not coincide with the cuts of the
+    // pieces.
     let padded = Padded::new(&Grid::new_2d([4080, 2080], [0.0; 2], [1.0, 1.0]), 10);
     let rock = Stiffness::isotropic(Speeds {
         vp: 3.0,
@@ -144,8 +145,8 @@ fn clusters_of_blocks_give_the_same_bits() {
         );
     };
     let alone = Tile { cluster: 1, ..pair };
-    // Rows of the padded grid: less than one tile (the other block is idle), just two tiles, a row more (three tiles
-    // and an idle block), a last tile that is thinner than the halo, many tiles.
+    // Numbers of rows of the padded grid: less than one tile (the other block is idle), exactly two tiles, one row more
+    // (three tiles and an idle block), a last tile that is thinner than the halo, many tiles.
     for rows in [
         10,
         2 * pair.rows,

@@ -1,4 +1,5 @@
-//! The memory and speed of a device are predicted before a run; the prediction of memory must be what the run takes.
+//! The memory and speed of a device are predicted before a run; the prediction of memory must equal the memory that the
+//! run takes.
 
 use crate::emulator::Emulator;
 use crate::shots::{Ricker, shot};
@@ -13,7 +14,7 @@ use kernels::methods::displacement::{Shot, Snapshots};
 use kernels::parallel::slabs::Slab;
 use std::sync::Arc;
 
-/// Memory that the driver takes for itself, and the most that rounding to pages adds to an array.
+/// Memory that the driver takes for itself, and the largest number of bytes that rounding to pages adds to an array.
 const OWN: usize = 32 << 20;
 const PAGE: usize = 2 << 20;
 /// Memory of the emulated device.
@@ -64,7 +65,7 @@ fn used(emulator: &Emulator) -> usize {
     emulator.properties().memory_bytes - emulator.free_bytes().expect("it reports its memory")
 }
 
-/// The peak memory that a run on `slabs` devices takes of each of them.
+/// The peak memory of a run on `slabs` devices on each of them.
 fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetry)) -> Vec<usize> {
     let layouts = SLABS
         .partition(padded.planes(), slabs)
@@ -110,8 +111,8 @@ fn a_run_takes_what_was_predicted() {
                     "{taken} bytes were taken, {predicted} predicted"
                 );
                 // Each of the arrays, levels, staging memory, sources and records may end in the middle of a page. If
-                // the class that is known before is wider than the one found, the prediction is that of the wider
-                // class.
+                // the class that is known beforehand is wider than the class found, the prediction is made for the
+                // wider class.
                 if known == class {
                     let spare = predicted - OWN - taken;
                     assert!(spare <= 16 * PAGE, "{spare} bytes too many are predicted");
@@ -168,7 +169,7 @@ fn messages_of_ranks_are_predicted_and_refused_together() {
         println!("rank {k}: predicted {predicted}, {after} taken, {before} before");
         assert!(outer > 0 && after > before && after + OWN <= predicted && predicted > silent);
         assert!(predicted - OWN - after <= 16 * PAGE);
-        // Messages in the memory of the host take no device memory, and at least as much memory of the host.
+        // Messages in the memory of the host take no device memory, but at least as much memory of the host.
         let here = &layouts[k..k + 1];
         assert!(host_bytes(&shot, &padded, here, outer) >= host_bytes(&shot, &padded, here, 0));
     }

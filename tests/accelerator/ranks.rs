@@ -159,7 +159,7 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
                     ..ParallelOptions::default()
                 },
             );
-            // The failed attempt leaves nothing behind, so the next transport works.
+            // The failed attempt leaves nothing behind, so that the next transport works.
             let mut tape = Tape::default();
             let options = ParallelOptions {
                 snapshots: SnapshotWriter::Root,

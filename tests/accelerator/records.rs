@@ -23,8 +23,8 @@ pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
             let mut shot = tiny.shot(settings()[1]);
             // In so thin a frame the published form is unstable, and rounding errors grow with it.
             (shot.jdata, shot.nbell, shot.one_way) = (jdata, 1, Form::Upwind);
-            // If the host never looks at the fields in between, the ring is only emptied by halves; otherwise it is
-            // emptied when it is half full, too.
+            // If the host never reads the fields in between, the ring is emptied only by halves; otherwise it is also
+            // emptied before it is half full.
             for (jcheck, jsnap) in [(1000, None), (23, Some(17))] {
                 shot.jcheck = jcheck;
                 shot.snapshots = jsnap.and(tiny.shot(settings()[1]).snapshots);

@@ -131,7 +131,8 @@ pub fn apart<T: Real + Default, A: Accelerator>(
     misfit(&cpu, &record(machines, shot, &world.medium_of(), how))
 }
 
-/// Largest difference of traces and snapshots, relative to the largest amplitude of each. Something must be recorded.
+/// Largest difference of traces and snapshots, relative to the largest amplitude of each. Fails if nothing was
+/// recorded.
 pub fn misfit<T: Real>(a: &Tape<T>, b: &Tape<T>) -> f64 {
     let snapshots = a.snapshots.iter().flat_map(|s| &s.1);
     magnitude(a.traces.iter().flatten().chain(snapshots).map(|x| x.f64()));

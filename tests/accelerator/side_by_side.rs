@@ -1,5 +1,5 @@
 //! Shots of the velocity-stress method side by side on one device: each gives the same bits as when it runs alone, also
-//! in memory that other shots have used before.
+//! in memory that other shots have previously used.
 
 use crate::runs::Machines;
 use crate::shots::{Tape, magnitude, medium};
@@ -30,7 +30,7 @@ fn shots(case: &Case) -> Vec<Shot> {
     (0..3).map(moved).collect()
 }
 
-/// A simulation of the first `beside` shots side by side, with room for the others.
+/// A simulation of the first `beside` shots side by side, with room for the other shots.
 fn begun<A: Accelerator>(
     device: &Arc<A>,
     case: &Case,
@@ -47,7 +47,7 @@ fn begun<A: Accelerator>(
     Simulation::side_by_side(&shots[..beside], upload, case.class, None)
 }
 
-/// The records of each shot when the first `beside` shots run side by side, and the others after them in the same
+/// The records of each shot when the first `beside` shots run side by side, and the other shots after them in the same
 /// memory.
 fn together<A: Accelerator>(
     machines: &Machines<A>,

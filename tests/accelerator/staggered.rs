@@ -150,7 +150,7 @@ const LOSSES: [Option<Mechanisms>; 4] = [
     Some(Mechanisms::Everywhere(3)),
 ];
 
-/// The `k`-th case; every option occurs with every other for some `k`.
+/// The `k`-th case; every option occurs with every other option for some `k`.
 fn case(ndim: usize, k: usize) -> Case {
     let (cells, name) = absorb(k / 2);
     let isotropic = k % 3 != 2;

@@ -1,5 +1,5 @@
-//! The device memory of the velocity-stress method is predicted before a run; the prediction must be what the run
-//! takes.
+//! The device memory of the velocity-stress method is predicted before a run; the prediction must equal the memory that
+//! the run takes.
 
 use crate::desk::{frame, isotropic, layer, shot, source};
 use crate::emulator::Emulator;
@@ -40,7 +40,7 @@ fn cases() -> Vec<Case> {
         for _ in 0..100 {
             source(&mut s, [14.3, 25.6, 15.3], tensor, |_| 0.0);
         }
-        // All sources but one are silent after some steps.
+        // All sources except one are silent after some steps.
         s.series[1..].iter_mut().for_each(|series| series.truncate(30));
         // The points are between the nodes in all directions, so that every node of a patch has a weight.
         let count = if ndim == 2 { 10_000 } else { 1_000 };
@@ -103,8 +103,8 @@ fn a_staggered_run_takes_what_was_predicted() {
                 "{}, {slabs} slabs: {taken} bytes were taken, {predicted} predicted",
                 case.what
             );
-            // The prediction for a slab of several assumes the tables of one slab; all nodes of a point's patch are
-            // counted, but some points need fewer.
+            // If there are several slabs, the prediction for each assumes the tables of a single slab; all nodes of a
+            // point's patch are counted, but some points need fewer.
             assert!(
                 slabs > 1 || predicted - OWN <= taken + taken / 4,
                 "{}: {taken} bytes were taken, {predicted} predicted",
@@ -121,8 +121,8 @@ fn shots_side_by_side_take_what_was_predicted() {
     if !Emulator::ready() {
         return;
     }
-    // Every second case is enough, because the others differ only in properties that do not depend on the number of
-    // shots.
+    // Every second case is enough, because the other cases differ only in properties that do not depend on the number
+    // of shots.
     for (case, shots) in cases().iter().step_by(2).zip([2, 3, 5].into_iter().cycle()) {
         let padded = case.shot.frame.around(&case.grid);
         let layouts = SLABS
@@ -216,8 +216,8 @@ fn machines_are_timed_for_any_run() {
     }
     let cpu = Cpu::new(1).expect("one thread");
     for (k, mut case) in cases().into_iter().enumerate().step_by(2) {
-        // The model is cut down for the timing, which keeps everything on which the speed depends, but no sources and
-        // receivers, because they may lie outside.
+        // For the timing, the model is reduced. This preserves everything on which the speed depends, except sources
+        // and receivers, because they may lie outside the reduced model.
         case.shot.surface = k % 4 == 0;
         case.grid.n = case.grid.n.map(|n| n.min(24));
         let padded = case.shot.frame.around(&case.grid);

@@ -34,7 +34,7 @@ fn layouts(case: &Case, count: usize) -> Option<Vec<Slab>> {
     })
 }
 
-/// A rank's simulation, which holds no more of the medium than it needs.
+/// A rank's simulation, which stores no more of the medium than it needs.
 fn one_of<A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,

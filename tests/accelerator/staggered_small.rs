@@ -76,7 +76,7 @@ fn small(ndim: usize, k: usize) -> Case {
         history,
     );
     source(&mut s, last, Action::Force([1.0, 0.4, 0.7]), history);
-    // One of the sources ends long before the others.
+    // One of the sources ends long before the other sources.
     s.series[1].truncate(9);
     s.receivers = vec![[0.0; 3], last, last.map(|x| 0.5 * x)];
     let n = s.frame.around(&grid).n;

@@ -1,5 +1,5 @@
-//! Runs on devices that were saved continue on other devices and ranks with the same bits, whether steps are replayed
-//! or not, and on processors to rounding.
+//! Runs on devices that were saved continue on other devices and ranks with the same bits, with and without replayed
+//! steps, and on processors to rounding.
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{Machines, misfit, on, prepare};
@@ -340,7 +340,7 @@ fn to_and_fro<A: Accelerator>(machines: &Machines<A>, case: &Case, every: States
     assert!(far < CLOSE, "{} to a device: {far}", case.what);
 }
 
-/// The records before a state are handed over when it is saved, so that the ring continues with a part of its half
+/// The records before a state are delivered when it is saved, so that the ring continues with a part of its half
 /// already sent.
 pub fn records_go_round_between_states<A: Accelerator>(machines: &Machines<A>) {
     let mut tiny = World::tiny(&[8, 9]);

@@ -42,7 +42,7 @@ fn walking([vec, z, rows, ahead, blocks, bulk]: [usize; 6]) -> Tile {
     }
 }
 
-/// Those of the tiles that a machine can run.
+/// The tiles that a machine can run.
 fn fitting(terms: &Terms, tiles: Vec<Tile>) -> Vec<Tile> {
     let modern = terms.architecture >= 90;
     let fits = |t: &Tile| t.fits(terms) && (modern || !t.bulk);
@@ -80,7 +80,7 @@ pub fn listed<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Til
     fitting(&terms, tiles)
 }
 
-/// The `k`-th choice of the listed tiles; on slow machines there is one tile per form of the kernel.
+/// The `k`-th choice of the listed tiles; on slow machines only one tile for each form of the kernel is tested.
 pub fn turn<T, A: Accelerator>(machines: &Machines<A>, ndim: usize, k: usize) -> Tile {
     let mut tiles = listed::<T, A>(machines, ndim);
     if !machines.quick {

@@ -49,7 +49,7 @@ fn complex_numbers_are_joined_and_changed() {
     gives(&bench, "sfadd a.rsf exp=y", [exp(1.0, 2.0), exp(3.0, -4.0)]);
     gives(&bench, "sfscale < a.rsf rscale=3", [[3.0, 6.0], [9.0, -12.0]]);
     gives(&bench, "sfscale < a.rsf dscale=-1", [[-1.0, -2.0], [-3.0, 4.0]]);
-    // The factors are one per sample: 1 for 1 + 2i and 2 for 3 - 4i.
+    // There is one factor per sample: 1 for 1 + 2i and 2 for 3 - 4i.
     bench.run("sfstack < a.rsf axis=1 scale=1,2 norm=n > s.rsf; sfstack < a.rsf axis=1 max=y > m.rsf; sfstack < a.rsf axis=1 min=y > l.rsf");
     assert_eq!(bench.complex("s.rsf"), [[7.0, -6.0]]);
     assert_eq!(bench.complex("m.rsf"), [[3.0, -4.0]]);
@@ -210,7 +210,7 @@ fn gains_of_bytes_are_percentages_of_panels() {
             "gainpanel=1 clip=30000 gpow=0 phalf=50",
             "panel 1: bias=0 clip=30000 gpow=1",
         ),
-        // 2 of 4 is one half already, and 1 of 4 becomes one half by the square root.
+        // 2 of 4 is already one half, and 1 of 4 becomes one half through the square root.
         (
             "gainpanel=1 clip=4 gpow=0 phalf=25",
             "panel 1: bias=0 clip=4 gpow=1",
@@ -300,8 +300,8 @@ fn layers_have_speeds_and_gradients_of_their_own() {
 fn noise_has_the_requested_variance() {
     let bench = Bench::new();
     bench.run("sfspike n1=20000 > s.rsf");
-    // A uniform distribution of variance 3 lies within 3 of its mean; a normal one has 0.3 % of its values beyond 3
-    // standard deviations.
+    // A uniform distribution of variance 3 lies within 3 of its mean; a normal distribution has 0.3 % of its values
+    // beyond 3 standard deviations.
     for (words, mean, most, variance) in [
         ("type=n var=3", 0.0, 3.0, 3.0),
         ("type=n range=2 mean=5", 5.0, 2.0, 4.0 / 3.0),
@@ -322,7 +322,7 @@ fn noise_has_the_requested_variance() {
             reach <= most * (1.0 + 1e-6) && reach > 0.35 * most,
             "{words}: {reach}"
         );
-        // For 20000 numbers the standard deviation of the mean is 0.7 % and that of the variance 1 %.
+        // For 20000 numbers the standard deviation of the mean is 0.7 % and the standard deviation of the variance 1 %.
         assert!((sum / 2e4).abs() < 0.03 * f64::sqrt(variance), "{words}");
         assert!((squares / 2e4 / variance - 1.0).abs() < 0.05, "{words}");
         let more: Vec<f32> = noise.iter().map(|x| 1.0 + x).collect();
@@ -364,7 +364,8 @@ fn spectra_without_a_history_have_usual_names() {
     // The inverse transform of a spectrum of ones is a spike.
     assert!(largest_difference(bench.reals("a.rsf"), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) < 1e-6);
     bench.run("sfspike n1=4 n2=2 k1=2 k2=1 > s.rsf; sfcosft < s.rsf > c.rsf; cmp c.rsf@ s.rsf@");
-    // With one sign=, the sum of x cos with the two ends counted once: 2 cos(pi k/3) for a spike at sample 1 of 0 to 3.
+    // With a single sign=, the result is the sum of x cos, with both ends counted once: 2 cos(pi k/3) for a spike at
+    // sample 1 of 0 to 3.
     bench.run("sfcosft < s.rsf sign1=1 > c.rsf");
     let expected: Vec<f32> = (0..4)
         .map(|k| 2.0 * (std::f32::consts::PI / 3.0 * k as f32).cos())

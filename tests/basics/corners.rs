@@ -138,8 +138,8 @@ fn bins_of_headers_have_limits() {
         "sfintbin < d.rsf {words} xmin=2 xmax=3 ymin=5 ymax=5 > o.rsf"
     ));
     assert_eq!(bench.reals("o.rsf"), [&[0.0; 2], &traces[2..4]].concat());
-    // Of two traces in a bin the later one is taken, with a warning; if three traces are in three bins, there is
-    // no warning.
+    // If a bin has two traces, the later one is used, with a warning; if three traces are in three bins, there is no
+    // warning.
     for (keys, warns) in [("xkey=1 ykey=1", true), ("xkey=0 ykey=1", false)] {
         let text = bench.messages(&format!(
             "sfintbin < d.rsf head=h.rsf segy=n key1=a key2=b {keys} > o.rsf"
@@ -242,7 +242,7 @@ fn data_lie_beside_their_header() {
     bench.run("mkdir sub; cd sub; sfspike n1=3 mag=4 > a.rsf; cd ..; sfin sub/a.rsf info=n > said; sfspike n1=3 mag=5 > b.rsf; sfrm sub/a.rsf");
     assert_eq!(bench.bytes("said"), b"./a.rsf@ \n");
     assert!(!bench.path("sub/a.rsf@").exists() && bench.path("b.rsf@").exists());
-    // There are two files of that name, one here and one next to the header; the one that belongs to the header is
+    // There are two files of that name, one here and one next to the header; the file that belongs to the header is
     // checked.
     bench.run("cd sub; sfspike n1=2 > c.rsf; cd ..; cp sub/c.rsf@ c.rsf@; printf 1234 >> c.rsf@; sfin sub/c.rsf > said 2> warned");
     let warned = String::from_utf8(bench.bytes("warned")).unwrap();
@@ -381,7 +381,7 @@ fn masks_of_scans_and_picks_of_silence() {
     // In the first gather both masks remove the first trace; in the second gather only g.rsf does.
     assert_eq!((&a[..20], &a[20..]), (&b[..20], &c[20..]));
     assert!(b[20..] != c[20..] && b[..20] != c[..20]);
-    // If the panel is zero everywhere, the picks stay at the initial velocity vel0=.
+    // If the panel is zero everywhere, the picks remain at the initial velocity vel0=.
     bench.run("sfmath n1=10 n2=5 o2=2 d2=0.5 output=0 | sfpick vel0=3 > p.rsf");
     let picks = bench.reals("p.rsf");
     assert_eq!(picks.len(), 10);
@@ -438,7 +438,7 @@ fn noise_of_neighbours_is_not_alike() {
     }
 }
 
-/// The output has the axis of the command line where it gives one, and otherwise that of pattern=.
+/// The output has the axis of the command line where it gives one, and otherwise the axis of pattern=.
 #[test]
 fn the_command_line_comes_before_a_pattern() {
     let bench = Bench::new();
@@ -465,7 +465,7 @@ fn the_command_line_comes_before_a_pattern() {
     }
 }
 
-/// Limits that are equal leave one value.
+/// Equal limits leave a single value.
 #[test]
 fn equal_limits_select_one_value() {
     let bench = Bench::new();

@@ -14,7 +14,7 @@ fn cut_to(bytes: usize) -> Bench {
 
 #[test]
 fn whole_records_are_read_with_a_warning() {
-    // The file holds three and a half records of 48 bytes.
+    // The file contains three and a half records of 48 bytes.
     let bench = cut_to(3 * 48 + 24);
     let expected = ramp(36);
     for program in [
@@ -41,7 +41,7 @@ fn whole_records_are_read_with_a_warning() {
     }
     let message = bench.refused("sfwindow n3=4 < cut.rsf > out.rsf");
     assert!(message.contains('3'), "{message}");
-    // A parameter that takes a dataset accepts such files just as standard input does.
+    // A parameter for a dataset accepts truncated files just as standard input does.
     bench.run("sfcat whole.rsf cut.rsf axis=3 > out.rsf");
     assert_eq!(bench.lengths("out.rsf", 3), [4, 3, 8]);
     bench.run("sfcp cut.rsf out.rsf");

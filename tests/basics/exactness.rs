@@ -1,4 +1,4 @@
-//! Conversions there and back, and what the programs that describe data print.
+//! Conversions and their inverses, and the output of the programs that describe data.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -89,14 +89,15 @@ proptest! {
     fn a_stack_is_a_loop_over_one_axis(lengths in prop::collection::vec(1usize..7, 1..4), axis in 0usize..3) {
         let bench = Bench::new();
         let axis = axis % lengths.len();
-        // The values include zeros, which do not count in means, and both signs.
+        // The values have both signs and include zeros, which are not counted in means.
         let values: Vec<f32> = (0..lengths.iter().product()).map(|i: usize| (i * 7 % 5) as f32 - 1.0).collect();
         bench.dataset("a.rsf", &lengths, &values);
         let row: usize = lengths[..axis].iter().product();
         let n = lengths[axis];
         type Way<'a> = (&'a str, &'a dyn Fn(&[f32]) -> f32);
         let fold = |line: &[f32]| line.iter().filter(|x| **x != 0.0).count().max(1) as f32;
-        // Complex numbers have no order; the smallest and largest are those of the smallest and largest absolute value.
+        // Complex numbers have no order; the smallest and the largest are the numbers with the smallest and the largest
+        // absolute value.
         let by_size = |line: &[f32], most: bool| {
             line.iter().copied().reduce(|a, b| if (b.abs() > a.abs()) == most && a.abs() != b.abs() { b } else { a }).unwrap_or(0.0)
         };
@@ -275,8 +276,8 @@ fn noise_has_its_moments_and_its_seed() {
         let high = values.iter().copied().max_by(f32::total_cmp).unwrap();
         (mean, variance, low, high)
     };
-    // For 40000 numbers the standard error of the mean is sigma/200 and that of the variance about 0.7 %; three times
-    // that is allowed.
+    // For 40000 numbers the standard error of the mean is sigma/200 and the standard error of the variance about 0.7 %;
+    // three times that is allowed.
     let (mean, variance, ..) = moments("var=4 mean=-1 rep=y");
     assert!(
         (mean + 1.0).abs() < 0.03 && (variance - 4.0).abs() < 0.1,

@@ -42,7 +42,7 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
     // Warnings about a dataset refer to its own data file.
     let run = bench.sh("sfin one/c.rsf");
     assert!(run.code == 0 && run.err.is_empty(), "{}", run.err);
-    // There are two files of the same length, and it is unknown which one belongs to the dataset, so neither is
+    // There are two files of the same length, and it is unknown which of them belongs to the dataset, so neither is
     // removed.
     bench.run(
         "for f in one .; do cat one/c.rsf@ > n; rm $f/c.rsf@ && mv n $f/c.rsf@; cp one/c.rsf@ keep; done",
@@ -96,7 +96,7 @@ fn datasets_that_were_moved_or_copied_whole_are_removed_whole() {
         assert!(bench.path(&format!("{folder}/c.rsf@")).exists());
     }
     assert!(bench.path("run/a.rsf@").exists() && bench.path("run/b.rsf@").exists());
-    // Data that are not a regular file stay, and a dangling link is removed.
+    // Data that are not a regular file are kept, and a dangling link is removed.
     bench.run("cd run; rm a.rsf@; mkfifo a.rsf@; rm b.rsf@; ln -s nowhere b.rsf@");
     let text = bench.sh("cd run; sfrm a.rsf b.rsf").err;
     assert!(

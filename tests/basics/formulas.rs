@@ -193,7 +193,7 @@ fn scaled_groups_and_integers() {
     assert_eq!(bench.complex("c3.rsf"), [[-7.0, 24.0], [-100.0, 0.0]]);
 }
 
-/// Results that are not finite are written as they are, with a single warning on standard error.
+/// Results that are not finite are written unchanged, with a single warning on standard error.
 #[test]
 fn results_that_are_not_finite_are_counted() {
     let bench = Bench::new();
@@ -215,7 +215,7 @@ fn results_that_are_not_finite_are_counted() {
     }
 }
 
-/// A dataset named `pi` takes precedence over the number, as one named `I` does over the imaginary unit.
+/// A dataset named `pi` takes precedence over the number, as does a dataset named `I` over the imaginary unit.
 #[test]
 fn pi_is_a_number_of_its_own() {
     let bench = Bench::new();

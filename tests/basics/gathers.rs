@@ -44,7 +44,7 @@ fn hyperbolas_become_flat_and_flat_lines_hyperbolas() {
     let back = gather(|t, x| bell_at((t * t - x * x / 4.0).max(0.0).sqrt() - 0.8));
     for (name, expected) in [("a.rsf", &there), ("b.rsf", &there), ("c.rsf", &back)] {
         let error = largest_difference(doubles(&bench, name), expected);
-        // The error is that of a cubic spline with 5 samples per 20 ms, as for sfnmo.
+        // The error is the error of a cubic spline with 5 samples per 20 ms, as for sfnmo.
         assert!(error < 3e-4, "{name}: {error}");
     }
     // The stretched gather has twice as many samples; the inverse returns to the original number, which the header
@@ -68,8 +68,8 @@ fn stretched_samples_are_muted_and_tapered() {
     bench.run("sfmath n1=101 d1=0.01 n2=2 d2=1 output=1 > ones.rsf; sfnmostretch < ones.rsf v0=2 half=n maxstr=0.5 mute=3 > a.rsf");
     let values = bench.reals("a.rsf");
     assert_eq!(values[..101], [1.0; 101], "nothing is stretched at offset 0");
-    // As for sfnmo: the step to sample 30 and later ones advance by half a sample or more, earlier ones by less; the
-    // first sample has no step before it.
+    // As for sfnmo: the steps to sample 30 and to later samples advance by half a sample or more, earlier steps by
+    // less; the first sample has no step before it.
     let line = &values[101..];
     let taper: Vec<f32> = (1..4)
         .map(|i| (std::f32::consts::FRAC_PI_8 * i as f32).sin().powi(2))
@@ -160,11 +160,11 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
         (Some("Velocity"), Some("km/s"))
     );
     assert_eq!(bench.run("sfget < a.rsf h0 dh nh"), "h0=0\ndh=0.1\nnh=11\n");
-    // A semblance has no unit; a stack keeps that of the data.
+    // A semblance has no unit; a stack keeps the unit of the data.
     bench.run("sfput < cmp.rsf label=Pressure unit=Pa > pressure.rsf; sfvscan < pressure.rsf half=n v0=1.5 dv=0.05 nv=2 semblance=y > c.rsf; sfvscan < pressure.rsf half=n v0=1.5 dv=0.05 nv=2 > d.rsf");
     assert_eq!(bench.run("sfget < c.rsf label unit parform=n"), "Semblance\n\n");
     assert_eq!(bench.run("sfget < d.rsf label unit parform=n"), "Pressure\nPa\n");
-    // The same velocity is given by other parameters, for half-offsets, and with offsets from a file.
+    // The same velocity results from other parameters, for half-offsets, and with offsets from a file.
     bench.run("sfvscan < cmp.rsf half=n v0=2 dv=1 nv=1 > v.rsf; sfmath n1=11 output='0.1*x1' > off.rsf");
     for line in [
         "sfvscan < cmp.rsf half=n v0=0.5 dv=1 nv=1 slowness=y",
@@ -177,7 +177,7 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
         let error = largest_difference(bench.reals("o.rsf"), bench.reals("v.rsf"));
         assert!(error < 1e-8, "{line}: {error}");
     }
-    // With squared=y the moveout is that of the square root, but the weight differs.
+    // With squared=y the moveout is the same as with a square root, but the weight differs.
     bench.run("sfvscan < cmp.rsf half=n v0=4 dv=1 nv=1 squared=y weight=n > q.rsf; sfvscan < cmp.rsf half=n v0=2 dv=1 nv=1 weight=n > w.rsf");
     assert!(largest_difference(bench.reals("q.rsf"), bench.reals("w.rsf")) < 1e-8);
     // For a single trace at 1 km the weight is x/v.
@@ -331,8 +331,8 @@ fn picks_are_smoothed_from_panel_to_panel() {
     bench.run("sfmath n1=31 n2=31 o2=1.5 d2=0.05 n3=9 output='20*exp(-((x2-2.25-0.25*cos(3.14159265*x3))/0.1)^2)' > scan.rsf; sfpick < scan.rsf vel0=2.25 rect2=5 > p.rsf");
     let picks = bench.reals("p.rsf");
     assert_eq!(picks.len(), 31 * 9);
-    // A path needs some samples to get from vel0= to its ridge, and then stays there; smooth picks are near the mean of
-    // neighbouring panels.
+    // A path needs some samples to move from vel0= to its ridge, and then remains on the ridge; smooth picks are near
+    // the mean of neighbouring panels.
     for (number, panel) in picks.chunks(31).enumerate() {
         let (pick, rest) = (panel[30], &panel[12..30]);
         let error = largest(rest.iter().map(|one| (one - pick).abs()));
@@ -347,8 +347,8 @@ fn picks_are_smoothed_from_panel_to_panel() {
 #[test]
 fn offsets_of_midpoint_gathers_alternate() {
     let bench = Bench::new();
-    // Half-offsets are 0.2 apart and midpoints 0.1 apart, so the offsets of every second gather lie between those of
-    // the others.
+    // Half-offsets are 0.2 apart and midpoints 0.1 apart, so the offsets of every second gather lie between the offsets
+    // of the other gathers.
     let formula = bell("x1-sqrt(0.64+(x2+x3)^2)");
     bench.run(&format!(
         "sfmath n1=501 d1=0.004 n2=5 d2=0.2 n3=2 d3=0.1 output='{formula}' > d.rsf"
@@ -363,7 +363,7 @@ fn offsets_of_midpoint_gathers_alternate() {
     }
 }
 
-/// Axis 3 numbers the midpoints, so d2/d3 of the axes does not say how many sets of offsets there are.
+/// Axis 3 numbers the midpoints, so d2/d3 of the axes does not give the number of sets of offsets.
 #[test]
 fn gathers_whose_third_axis_counts() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! What joined datasets and windows say about axes and names of stations.
+//! The axes and names of stations in joined datasets and windows.
 
 use crate::bench::{Bench, ramp};
 
@@ -56,7 +56,7 @@ fn names_of_stations_are_joined_as_their_traces_are() {
     assert_eq!(names(&bench, "w.rsf"), "XX.A,XX.B,XX.G,XX.H");
     assert_eq!(bench.messages("sfcat axis=1 u.rsf v.rsf order=1,0 > w.rsf"), "");
     assert_eq!(names(&bench, "w.rsf"), "XX.G,XX.H,XX.A,XX.B");
-    // Along another axis names stay where all agree.
+    // Along another axis, names are kept if all datasets agree.
     assert_eq!(
         bench.messages("sfcat axis=3 a.rsf a.rsf > w.rsf; sfcat axis=3 a.rsf none.rsf > w2.rsf"),
         ""

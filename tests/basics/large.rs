@@ -10,7 +10,7 @@ fn big(bench: &Bench) -> Vec<f32> {
     values
 }
 
-/// Data of 3 MB need several passes over the file, or over a temporary one, if 1 MB of memory is allowed.
+/// Data of 3 MB need several passes over the file, or over a temporary file, if 1 MB of memory is allowed.
 #[test]
 fn turns_in_several_passes() {
     let bench = Bench::new();
@@ -116,7 +116,7 @@ fn streams_do_not_grow() {
     }
 }
 
-/// What is read as a whole from a pipe, and does not fit into memory, is told with its whole size.
+/// If data that are read as a whole from a pipe do not fit into memory, the message gives their total size.
 #[test]
 fn what_does_not_fit_into_memory_is_refused_with_its_size() {
     let bench = Bench::new();
@@ -127,8 +127,8 @@ fn what_does_not_fit_into_memory_is_refused_with_its_size() {
     assert!(message.contains(words), "{message}");
 }
 
-/// A long line is made piece by piece: if it cannot be written, the error comes before all of it is made, and there are
-/// no gaps between pieces.
+/// A long line is made piece by piece: if it cannot be written, the error comes before the whole line is made, and
+/// there are no gaps between pieces.
 #[test]
 fn long_lines_of_spikes_are_computed_in_pieces() {
     let bench = Bench::new();

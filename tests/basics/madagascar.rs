@@ -31,7 +31,7 @@ fn bench(names: &[&str]) -> Bench {
     bench
 }
 
-/// Checks that form, type, axes and values of our dataset are those of Madagascar's.
+/// Checks that our dataset has the same form, type, axes and values as Madagascar's.
 #[track_caller]
 fn same<T: Element + PartialEq + std::fmt::Debug>(bench: &Bench, ours: &str, name: &str) {
     let (mut ours, mut theirs) = (bench.open(ours), theirs(name));
@@ -156,7 +156,7 @@ fn headers_with_a_long_history() {
         (5.0, 0.5, Some("New label"))
     );
     assert_eq!(bench.bytes("a.rsf@"), their_bytes("h2"));
-    // A label with a blank stays whole even without inner quotes, whereas Madagascar keeps only the first word.
+    // A label with a blank is kept whole even without inner quotes, whereas Madagascar keeps only the first word.
     bench.run("sfput < h1.rsf label1='two words' > b.rsf");
     assert_eq!(bench.open("b.rsf").axis(1).label.as_deref(), Some("two words"));
 }

@@ -37,7 +37,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "sfpad < a.rsf n2=4 beg2=2",
-        &["n2=4: axis 2 has 5 samples with those of beg2=2, and padding cannot shorten it"],
+        &["n2=4: axis 2 has 5 samples including beg2=2, and padding cannot shorten it"],
     ),
     ("sfmutter < a.rsf v0=0", &["v0=0: the slope 1/v0 is infinite"]),
     ("sfcmplx < a.rsf", &["no file is given, but two are needed"]),
@@ -102,7 +102,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "sfheaderattr segy=n desc=y < /dev/null",
-        &["with segy=n the names of the keys are those of the headers, but there are no headers"],
+        &["with segy=n the names of the keys come from the headers, but there are no headers"],
     ),
     (
         "sfsegywrite < w.rsf tape=w.sgy hfile=long",
@@ -111,7 +111,7 @@ const NUMBERS: &[Case] = &[
     ("sfspike n1=5 nsp=2 k1=1,6", &["k1=6", "5"]),
     (
         "sfwindow < a.rsf d1=0.1",
-        &["d1=0.1: the sampling of the input is 0.5, and that of the window can only be coarser"],
+        &["d1=0.1: the sampling of the input is 0.5, and the window can only be sampled more coarsely"],
     ),
     (
         "sfput < a.rsf n1=2 data_format=native_complex esize=4",
@@ -201,7 +201,8 @@ fn refusals_have_their_numbers() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// The keys of a single trace are one trace; a column of another length, of real numbers or with segy=n is one of many.
+/// The keys of a single trace are one trace; a column of another length, of real numbers or with segy=n has one key of
+/// many traces.
 #[test]
 fn headers_of_a_single_trace_are_one_trace() {
     let bench = Bench::new();

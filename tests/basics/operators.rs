@@ -1,5 +1,5 @@
 //! Linear operators as programs: `sfdottest` recognises whether an operator has the right adjoint, `sfconjgrad` finds
-//! the solution, and both report what is wrong with a program.
+//! the solution, and both report the faults of a program.
 
 use rsf_io::Axis;
 
@@ -65,7 +65,7 @@ fn products_of_an_operator_and_its_adjoint_are_equal() {
     bench.run("chmod +x scaled && sfdottest ./scaled rows mod=m.rsf dat=d.rsf dscale=3 tol=1e-6");
 }
 
-/// Programs other than the everyday ones are asked for their parameters with --sfdoc.
+/// Parameters of programs other than the everyday programs are queried with --sfdoc.
 #[test]
 fn programs_of_the_suite_document_their_adjoint() {
     let bench = bench();
@@ -221,7 +221,7 @@ fn weights_masks_and_first_models_do_what_they_say() {
             assert!((0..N).step_by(2).all(|k| estimate[k] == model[k]));
         }
     }
-    // The known samples stay zero without a first model.
+    // The known samples remain zero without an initial model.
     bench.run("sfconjgrad sfcausint mod=m.rsf niter=5 known=known.rsf < d.rsf > found.rsf");
     assert!(bench.reals("found.rsf").iter().step_by(2).all(|&x| x == 0.0));
     // The true model fits the data, so the gradient is zero.
@@ -270,7 +270,7 @@ fn time_dispersion_is_an_operator() {
     }
 }
 
-/// If sizes disagree, there is a single message with both sizes, and none about pipes.
+/// If sizes disagree, there is a single message with both sizes, and no message about pipes.
 #[test]
 fn sizes_that_disagree_are_named_as_sizes() {
     let bench = bench();
@@ -315,10 +315,10 @@ fn words_of_madagascars_drivers() {
         .sh("RSF_STRICT=1 sfcausint mod=m.rsf dat=d.rsf mwt=w.rsf niter=3 known=k.rsf < m.rsf > sums.rsf");
     assert!(run.code == 0 && run.err.is_empty(), "{run:?}");
     assert_eq!(bench.reals("sums.rsf"), bench.reals("d.rsf"));
-    // A program that is not an operator does not know them.
+    // Programs that are not operators do not have these parameters.
     let run = bench.sh("sfreverse niter=3 < m.rsf > back.rsf");
     assert!(run.err.contains("unknown parameter niter="), "{run:?}");
-    // mod0= is the first model, and defines the axes.
+    // mod0= is the initial model, and defines the axes.
     for words in ["mod=m.rsf mod0=m.rsf", "mod0=m.rsf"] {
         let run = bench.sh(&format!(
             "sfconjgrad sfcausint {words} niter=3 < d.rsf > found.rsf"

@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 
-/// Writes three panels of 4 x 2 values, each ten times the previous one.
+/// Writes three panels of 4 x 2 values, each ten times the previous panel.
 fn panels(bench: &Bench) {
     let first = [-4.0f32, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0];
     let values: Vec<f32> = [1.0, 10.0, 100.0]
@@ -44,7 +44,7 @@ fn gains_of_panels() {
         bench.sh("sfget < b.rsf clip").err.contains("no key clip"),
         "only a clip that was computed goes into the header"
     );
-    // The clips of the panels are 2, 20 and 200; the clip for all is that of the second.
+    // The clips of the panels are 2, 20 and 200; the second panel's clip is used for all.
     bytes(&bench, "gainpanel=all pclip=40");
     assert_eq!(bench.run("sfget < b.rsf clip parform=n").trim(), "20");
     let even = bytes(&bench, "clip=4 symcp=y gainpanel=1");
@@ -65,7 +65,7 @@ fn clips_have_their_share_of_values_below() {
                 bench.run(&format!("sfbyte < a.rsf pclip={percent} bias={bias} > b.rsf"));
                 bench.run("sfget < b.rsf clip parform=n").trim().parse().unwrap()
             };
-            // Two values at the same distance on both sides of the bias may be counted as one.
+            // Two values at the same distance on both sides of the bias may be treated as one.
             let below = values.iter().filter(|x| (*x - bias).abs() < clip).count() as f32;
             let most = below + values.iter().filter(|x| (*x - bias).abs() == clip).count() as f32;
             let share = percent / 10.0;
@@ -160,7 +160,8 @@ fn a_panel_of_zeros_has_a_bar() {
 fn pictures_of_bytes_find_their_scale() {
     let bench = Bench::new();
     panels(&bench);
-    // The scale is written before the first byte, so the picture of the first panel does not wait for the others.
+    // The scale is written before the first byte, so that the picture of the first panel need not wait for the other
+    // panels.
     let svg = bench.run("sfbyte < a.rsf bar=bar.rsf gainpanel=all | sfgrey scalebar=y format=svg");
     for number in ["\u{2212}4", "2"] {
         assert!(svg.contains(&format!(">{number}</text>")), "{number} in {svg}");

@@ -70,7 +70,7 @@ const FORMULAS: &[Case] = &[
     ("sfmath n1=2 n3=2 output=1 nostdin=y", "n2= is missing"),
     (
         "sfmath < a.rsf output='input+speed'",
-        "`speed`, which is not defined; there are input, x1, x2",
+        "`speed`, which is not defined; use one of input, x1, x2",
     ),
     ("sfmath < a.rsf output='input+'", "at its end"),
     ("sfmath < a.rsf output='in put'", "before `put`"),
@@ -282,7 +282,7 @@ fn sfin_describes_odd_files() {
         "{}",
         run.err
     );
-    // Sizes are checked for numbers of every size.
+    // The size of the data is checked for every data type.
     for (format, size) in [
         ("native_uchar", 1),
         ("native_short", 2),
@@ -295,7 +295,7 @@ fn sfin_describes_odd_files() {
         bench.put("sized.rsf@", vec![1u8; 20 * size]);
         let run = bench.sh("sfin sized.rsf");
         assert!(
-            run.code == 0 && !run.err.contains("that the header says"),
+            run.code == 0 && !run.err.contains("that the header states"),
             "{format}: {}",
             run.err
         );

@@ -167,7 +167,7 @@ fn parts_of_a_file() {
     assert_eq!(kept[91..], headers[273..]);
     bench.run("sfsegyread tape=int2.sgy n2=3 ns=9 format=3 tfile=t.rsf > d.rsf");
     assert_eq!(bench.lengths("d.rsf", 2), [9, 3]);
-    // A key is read from another byte, and a key is added, which is written back to its place.
+    // A key is read from another byte, and an added key is written back to its place.
     bench.run(
         "sfsegyread tape=int2.sgy cdp=80 key1=mine mine=84 key1_len=2 key2=far far=36 tfile=t.rsf > d.rsf",
     );
@@ -227,7 +227,7 @@ fn headers_are_created_where_there_are_none() {
     bench.put("header", format!("{own:3200}"));
     let text = bench.sh("sfsegywrite < w.rsf tape=w.sgy tfile=t.rsf").err;
     assert!(
-        text.contains("3 trace headers had an ns or dt other than"),
+        text.contains("3 trace headers had an ns or dt that differs from"),
         "{text}"
     );
     bench.run("sfsegyread tape=w.sgy tfile=t.rsf hfile=h > e.rsf");
@@ -260,8 +260,8 @@ fn words_of_binary_headers_take_what_they_hold() {
     }
 }
 
-/// Every format that the standard still has, in both byte orders, including traces whose length does not fit in two
-/// bytes.
+/// Every format that the current standard defines, in both byte orders, including traces whose length does not fit in
+/// two bytes.
 #[test]
 fn formats_of_revision_two_there_and_back() {
     let bench = Bench::new();

@@ -1,5 +1,5 @@
-//! SEG-Y and SU files as other programs write them, and data that these formats cannot hold: read correctly, or refused
-//! with a message that says what is wrong.
+//! SEG-Y and SU files as other programs write them, and data that these formats cannot represent: they are read
+//! correctly, or refused with a message that gives the fault.
 
 use crate::bench::{Bench, ramp};
 use crate::desk::built::checkout;
@@ -18,7 +18,7 @@ fn bench(name: &str) -> (Bench, Vec<u8>) {
     (bench, bytes)
 }
 
-/// Reads a file, checks that its samples are those of the intact file, and returns the warnings.
+/// Reads a file, checks that its samples equal those of the intact file, and returns the warnings.
 #[track_caller]
 fn same(bench: &Bench, name: &str, words: &str) -> String {
     let program = if name.ends_with("su") {
@@ -65,7 +65,7 @@ fn headers_of_a_table_get_what_the_data_say() {
         let axis = bench.axes("d.rsf", 2).remove(0);
         assert_eq!((axis.n, axis.o, axis.d), (4, 0.1, 0.002));
     }
-    // Delays keep their differences from the first one, which becomes that of the data.
+    // Delays keep their differences from the first delay, which becomes the delay of the data.
     (0..3).for_each(|trace| keys[91 * trace + 35] = 40 + 10 * trace as i32);
     bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
     let run =
@@ -183,7 +183,7 @@ fn textual_headers_are_recognised_by_their_stanzas() {
         (-1, 0x200, &[&end]),
         (0, 0, &[&first, &end]),
         (1, 0x100, &[&second]),
-        // If the number of textual headers is given, it decides where they end, whatever their text is.
+        // If the number of textual headers is given, it decides where they end, independently of their text.
         (2, 0x100, &[&end, &second]),
     ] {
         with(count, revision, texts);
@@ -209,7 +209,7 @@ fn revision_two_gives_the_places_of_traces_and_samples() {
     let mut file = whole[..3600].to_vec();
     put(300, &0x201u16.to_be_bytes(), &mut file);
     put(306, &2i32.to_be_bytes(), &mut file);
-    // The fields of revision 0 are not read any more.
+    // The fields of revision 0 are no longer read.
     put(20, &0u16.to_be_bytes(), &mut file);
     put(68, &9i32.to_be_bytes(), &mut file);
     put(72, &4000f64.to_be_bytes(), &mut file);
@@ -276,7 +276,7 @@ fn headers_that_contradict_each_other_are_warned_of() {
         text.contains("1 trace headers give a number of samples other than the 9"),
         "{text}"
     );
-    assert!(text.contains("that of trace 3 with 100"), "{text}");
+    assert!(text.contains("in trace 3, with 100"), "{text}");
     // Another format is given on the command line.
     let run = bench.sh("sfsegyread tape=ieee.sgy tfile=t.rsf format=1 > d.rsf");
     assert!(
@@ -337,8 +337,8 @@ fn the_list_of_keys_is_whole() {
     assert_eq!(rows("sfheaderattr < whole-t.rsf"), 0);
 }
 
-/// Three traces of one spike at 0.24 s that begin at different times: as they are in the file there is a warning, and
-/// on a common axis they agree.
+/// Three traces of one spike at 0.24 s that begin at different times: read unchanged, they cause a warning, and on a
+/// common axis they agree.
 #[test]
 fn traces_that_begin_at_other_times_are_warned_of_or_put_on_one_axis() {
     let bench = Bench::new();
@@ -459,7 +459,7 @@ fn new_headers_describe_what_they_hold() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // The unit code is that of metres.
+    // The unit code stands for metres.
     assert_eq!(bench.bytes("a.sgy")[3254..3256], [0, 1]);
 }
 
@@ -484,7 +484,7 @@ fn files_without_a_geometry_and_files_of_su_are_named() {
     let run = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
     let expected = "offsets are rounded by up to 0.300, and the largest is 0.300";
     assert!(run.code == 0 && run.err.contains(expected), "{}", run.err);
-    // A SU file is recognised, whatever the bytes are that are read as the binary header in the middle of a trace.
+    // A SU file is recognised for any bytes in the middle of a trace, which are read as the binary header.
     bench.run("sfspike n1=2000 d1=0.004 n2=5 mag=-1e7 > a.rsf; sfsuwrite < a.rsf tape=a.su");
     let message = bench.refused("sfsegyread tape=a.su > b.rsf");
     assert!(message.contains("sfsuread"), "{message}");

@@ -1,4 +1,4 @@
-//! Headers of SEG-Y, byte by byte: the place of each field, counted from 1, is that of the standard (SEG Technical
+//! Headers of SEG-Y, byte by byte: the place of each field, counted from 1, follows the standard (SEG Technical
 //! Standards Committee, SEG-Y revision 1, 2002, tables 2 and 3; revision 2.1, 2023).
 
 use crate::bench::{Bench, ramp};
@@ -92,7 +92,7 @@ fn every_key_lies_where_the_standard_has_it() {
             .filter(|name| KEYS.iter().any(|key| key.0 == *name))
             .collect();
         assert_eq!(names, KEYS.map(|key| key.0));
-        // The same bytes are written if the first delay is that of the data.
+        // The same bytes are written if the first delay equals the delay of the data.
         let endian = if little { "n" } else { "y" };
         bench.run(&format!(
             "sfsegywrite < d.rsf tape=b.sgy tfile=t.rsf hfile=h bfile=b endian={endian}"
@@ -203,7 +203,7 @@ fn textual_headers_are_in_ebcdic() {
     let back = bench.bytes("back");
     assert_eq!(back.len(), 3200);
     assert!(back.starts_with(b"C 1 AZ az 09 .<(+|&!$*);-/,%_>?`:#@'=\"~{}[]^\\   "));
-    // Whole headers are taken as they are; a character that has no code becomes a blank.
+    // Whole headers are used unchanged; a character that has no code becomes a blank.
     let mut whole = vec![b'x'; 3200];
     whole[1] = 7;
     whole[2] = 200;
@@ -216,7 +216,7 @@ fn textual_headers_are_in_ebcdic() {
     bench.put("b.sgy", &file);
     bench.run("sfsegyread tape=b.sgy hfile=back read=d > d.rsf");
     assert_eq!(bench.bytes("back")[..4], *b"\n\n x");
-    // The default header has 40 lines, the last one as the standard requires.
+    // The default header has 40 lines, of which the last is as the standard requires.
     bench.run("sfsegywrite < a.rsf tape=a.sgy; sfsegyread tape=a.sgy hfile=back read=d > d.rsf");
     let text = String::from_utf8(bench.bytes("back")).unwrap();
     assert!(text.starts_with("C1  WRITTEN BY "), "{text}");
@@ -376,7 +376,7 @@ fn keys_whose_bytes_are_counted_from_one_are_warned_of() {
     let late = cdp();
     assert_eq!(read("cdp=180"), "");
     assert_eq!(late, cdp().iter().map(|number| number * 256).collect::<Vec<_>>());
-    // A key without values, and one whose last byte is not always zero.
+    // A key without values, and a key whose last byte is not always zero.
     assert_eq!(read("cdp=233"), "");
     bench.run(
         "sfheadermath < h.rsf output=-1 key=cdpy > minus.rsf; sfsegywrite < d.rsf tape=b.sgy tfile=minus.rsf",
@@ -384,8 +384,8 @@ fn keys_whose_bytes_are_counted_from_one_are_warned_of() {
     assert_eq!(read("cdp=181"), "");
 }
 
-/// The headers of traces on a common time axis have its delay and length, so that a file which is written with them has
-/// every trace at its time.
+/// The headers of traces on a common time axis have its delay and length, so that a file that is written with these
+/// headers has every trace at its correct time.
 #[test]
 fn headers_of_aligned_traces_have_their_common_delay() {
     let bench = Bench::new();

@@ -1,8 +1,8 @@
-//! What two bytes of a trace header hold, and byte orders of files that were cut short.
+//! The range of two bytes of a trace header, and byte orders of truncated files.
 
 use crate::bench::Bench;
 
-/// An SU file that was cut short is read in its own byte order, whole traces of it, with a warning.
+/// The complete traces of a truncated SU file are read in its own byte order, with a warning.
 #[test]
 fn files_of_su_that_were_cut_short_keep_their_byte_order() {
     let bench = Bench::new();
@@ -96,7 +96,7 @@ fn keys_of_two_bytes_do_not_wrap() {
                 "{message}"
             );
         }
-        // These numbers fit, have four bytes, or are replaced by those of the data.
+        // These numbers fit, have four bytes, or are replaced by the values of the data.
         for (formula, key) in [
             ("-32768", "nhs"),
             ("32767", "trid"),
@@ -110,7 +110,8 @@ fn keys_of_two_bytes_do_not_wrap() {
     }
 }
 
-/// SU has whole microseconds: another interval is rounded with a warning, and one that is too far from them is refused.
+/// SU has whole microseconds: another interval is rounded with a warning, and an interval that is too far from whole
+/// microseconds is refused.
 #[test]
 fn intervals_of_su_are_whole_microseconds() {
     let bench = Bench::new();

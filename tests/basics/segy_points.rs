@@ -60,7 +60,7 @@ fn depths_keep_their_digits_beside_large_coordinates() {
     assert_eq!(bench.reals("s1.rsf"), [0.0, 5.678]);
 }
 
-/// A line along x keeps its y, which is in the origin that the points count from.
+/// A line along x keeps its y, which is part of the origin to which the points are relative.
 #[test]
 fn a_line_along_x_keeps_its_y() {
     let bench = Bench::new();
@@ -92,7 +92,7 @@ fn a_line_along_x_keeps_its_y() {
     );
 }
 
-/// Field records of the same position become one shot of the points, with a message.
+/// Field records at the same position become one shot of the points, and a message reports this.
 #[test]
 fn records_at_one_place_are_warned_of() {
     let bench = Bench::new();
@@ -124,8 +124,8 @@ fn records_at_one_place_are_warned_of() {
     assert_eq!(same(&bench, 2), "");
 }
 
-/// The lists of sources and receivers make the trace headers: one list alone does not suffice, and a table of headers has
-/// no place beside them.
+/// The lists of sources and receivers make the trace headers: one list alone does not suffice, and a table of headers
+/// cannot be given in addition.
 #[test]
 fn lists_of_points_come_together_and_without_a_table_of_headers() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! The messages of the programs for SEG-Y and SU, and what they do if headers and parameters contradict each other.
+//! The messages of the programs for SEG-Y and SU, and their behaviour if headers and parameters contradict each other.
 
 use crate::bench::{Bench, ramp};
 
@@ -102,13 +102,13 @@ fn intervals_without_a_sign() {
             2000,
             4000,
             0.002,
-            "the sampling interval is that of the binary header, 2000 microseconds, but 1 trace headers have another one; the first is that of trace 1 with 4000: if those are right, sfput d1=0.004 corrects it",
+            "the sampling interval is taken from the binary header, 2000 microseconds, but 1 trace headers have another one; the first is in trace 1, with 4000: if these are right, sfput d1=0.004 corrects it",
         ),
         (
             0,
             4000,
             0.004,
-            "is that of the first trace, 4000 microseconds, but 5 trace headers have another one; the first is that of trace 2 with 2000: if those are right, sfput d1=0.002",
+            "is taken from the first trace, 4000 microseconds, but 5 trace headers have another one; the first is in trace 2, with 2000: if these are right, sfput d1=0.002",
         ),
         (
             -2000,
@@ -148,7 +148,7 @@ fn intervals_without_a_sign() {
     change(&bench, "a.su", "b.su", &[(240 + 16 + 117, 1000)]);
     let text = bench.messages("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
     assert!(
-        text.contains("is that of the first trace, 2000 microseconds, but 1 trace headers"),
+        text.contains("is taken from the first trace, 2000 microseconds, but 1 trace headers"),
         "{text}"
     );
 }
@@ -307,7 +307,7 @@ fn numbers_of_samples_that_words_give() {
         bench.run(&format!("{line} tfile=t.rsf ns=4 > d.rsf"));
         assert_eq!(bench.reals("d.rsf"), ramp(24), "{line}");
     }
-    // If neither number fits the size of the file, that of the binary header is used.
+    // If neither number fits the size of the file, the number in the binary header is used.
     change(&bench, "a.sgy", "odd.sgy", &[(3221, 5), (trace(0) + 114, 7)]);
     let text = bench.messages("sfsegyread tape=odd.sgy tfile=t.rsf n2=1 > d.rsf");
     assert!(!text.contains("whole number of such traces"), "{text}");
@@ -318,7 +318,7 @@ fn numbers_of_samples_that_words_give() {
     let message = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=keys.rsf");
     assert!(
         message.contains(
-            "keys.rsf has 92 keys, but the 91 of SEG-Y and those that key1=, key2=, ... name are 91"
+            "keys.rsf has 92 keys, but the 91 keys of SEG-Y and the keys that key1=, key2=, ... name make 91"
         ),
         "{message}"
     );

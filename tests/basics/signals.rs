@@ -1,5 +1,5 @@
-//! Filters, transforms, gains and interpolation, compared with numpy and scipy (`tests/data/signals/make.py`) and with
-//! closed forms, and there and back.
+//! Filters, transforms, gains and interpolation, compared with numpy and scipy (`tests/data/signals/make.py`), with
+//! closed forms, and with their inverses.
 
 use rsf_io::Complex;
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn near(got: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     // Errors of single precision grow with the largest number that went into a sum.
     let size = largest(expected.iter().copied().chain([1.0]));
     for (i, (a, b)) in got.iter().zip(expected).enumerate() {
-        // A program that only copies numbers gives them in single precision.
+        // A program that only copies numbers writes them in single precision.
         let b = if tolerance == 0.0 {
             f64::from(*b as f32)
         } else {
@@ -127,7 +127,7 @@ fn transforms_there_and_back() {
             bench.run(&format!(
                 "sffft1 {words} < a.rsf > s.rsf; sffft1 {words} inv=y < s.rsf > b.rsf"
             ));
-            // With opt=n a trace of odd length is returned with its one zero of padding.
+            // With opt=n a trace of odd length is returned with its single padding zero.
             let back = bench.run(&format!(
                 "sfwindow n1={n} squeeze=n < b.rsf > c.rsf; sfget < b.rsf n1 o1 d1 label1 unit1"
             ));

@@ -18,7 +18,7 @@ fn slips_are_warned_of() {
         ),
         (
             "sfattr < nan.rsf",
-            "1 of 4 samples is NaN: the extremes are those of the other samples",
+            "1 of 4 samples is NaN: the extremes are taken over the other samples",
         ),
         (
             "sfgrey3 frame1=99 < cube.rsf",
@@ -308,7 +308,7 @@ fn samples_outside_the_data_are_counted() {
             "sfreverse which=1 < d.rsf | sfspline o1=0.59 d1=-0.01 n1=60",
             "10 of 60 new samples",
         ),
-        // If the data end with zeros, zeros beyond them are right.
+        // If the data end with zeros, zeros beyond them are correct.
         ("sfremap1 o1=-0.1 d1=0.01 n1=70 < rest.rsf", ""),
         (
             "sfspline o1=0 d1=1 n1=9 < pairs.rsf",
@@ -371,8 +371,8 @@ fn strict_programs_refuse_slips_among_keys() {
     }
 }
 
-/// A dataset that does not fit on the disk is refused before anything is written; a picture of a single colour gets a
-/// message.
+/// A dataset that does not fit on the disk is refused before anything is written; for a picture of a single colour
+/// there is a message.
 #[test]
 fn disks_and_colours_that_do_not_suffice_are_named() {
     let bench = Bench::new();
@@ -464,7 +464,7 @@ fn exchanged_axes_of_velocities_and_picks_are_refused() {
     }
 }
 
-/// A list of points that is repeated in as many shots was probably meant as one point in each shot.
+/// A list of points that is repeated in as many shots as it has points was probably meant as one point in each shot.
 #[test]
 fn points_that_are_repeated_in_as_many_shots_are_warned_of() {
     let bench = Bench::new();

@@ -215,7 +215,7 @@ fn moveout_makes_a_hyperbola_flat() {
     bench.run("sfmath n1=501 d1=0.004 output=2 > v.rsf; sfmath n1=501 d1=0.004 output=0.25 > s2.rsf");
     bench.run("sfnmo < cmp.rsf velocity=v.rsf half=n > a.rsf; sfnmo < cmp.rsf velocity=s2.rsf half=n slowness=y squared=y > b.rsf");
     bench.run("sfput < cmp.rsf d2=0.05 | sfnmo velocity=v.rsf > c.rsf; sfmath n1=11 d1=0.1 output=x1 > off.rsf; sfput < cmp.rsf d2=9 | sfnmo velocity=v.rsf half=n offset=off.rsf > d.rsf");
-    // The bell is stretched: the expected value is that at the time from which the sample at t comes.
+    // The bell is stretched: the expected value is the one at the time from which the sample at t comes.
     let expected: Vec<f64> = (0..11 * 501)
         .map(|i| {
             let (x, t) = (0.1 * (i / 501) as f64, 0.004 * (i % 501) as f64);
@@ -230,8 +230,8 @@ fn moveout_makes_a_hyperbola_flat() {
             .map(f64::from)
             .collect();
         let error = largest_difference(&times, &expected);
-        // Only zeros are muted. The remaining error is that of a cubic spline with 5 samples per 20 ms, measured
-        // 5.5e-5.
+        // Only zeros are muted. The remaining error is due to the cubic spline with 5 samples per 20 ms; 5.5e-5 was
+        // measured.
         assert!(error < 3e-4, "{name}: {error}");
     }
 }

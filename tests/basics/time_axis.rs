@@ -15,7 +15,8 @@ fn data_of_receivers_first_are_no_traces() {
     );
     let run = bench.sh("sfbandpass < a.rsf fhi=20 > b.rsf");
     assert!(run.code == 0 && run.err.contains(way), "{run:?}");
-    // The order of the axes hides one value among zeros. Zeros alone show nothing in any order.
+    // The order of the axes hides one value among zeros. If all values are zeros, there is nothing to detect in any
+    // order.
     let one: Vec<f32> = (0..300).map(|k| f32::from(u8::from(k == 150))).collect();
     bench.raw(
         "one.rsf",
@@ -43,7 +44,7 @@ fn data_of_receivers_first_are_no_traces() {
         ));
         assert!(run.code == 0 && !run.err.contains("axis"), "{run:?}");
     }
-    // Data of a single receiver are treated alike, although they have axes of one sample.
+    // Data of a single receiver are treated in the same way, although they have axes of one sample.
     bench.raw(
         "one.rsf",
         &header.replace("n1=3", "n1=1"),

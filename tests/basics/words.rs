@@ -1,4 +1,4 @@
-//! What everyday programs print in addition to their results, and what they warn of.
+//! The messages and warnings that everyday programs print in addition to their results.
 
 use crate::bench::Bench;
 

@@ -17,8 +17,7 @@ fn apart<T: Number>(case: &Case, seed: u64) -> f64 {
     let model = case.perturbation(&born, &mut random);
     let [_, change] = records(&born, Some(&model));
     let most = magnitude(change.iter().map(|x| x.f64()));
-    // The data resemble those of the model and have random numbers added, so that the product does not vanish by
-    // chance.
+    // The data resemble the model's, with random numbers added, so that the product does not vanish by chance.
     let mix = |x: &T| T::of(x.f64() / most + 0.5 * random.next());
     let data: Vec<T> = change.iter().map(mix).collect();
     let schedule =

@@ -182,7 +182,7 @@ impl Case {
         medium(&padded, |at| self.cell(at))
     }
 
-    /// The operator of a rank that knows the medium only on the planes that are needed for the `prepared` ones;
+    /// The operator of a rank that has the medium only on the planes that are needed for the `prepared` planes;
     /// elsewhere the medium is NaN.
     pub fn born_on(&self, shot: &Shot, prepared: &Range<usize>) -> Born<f32> {
         let padded = self.shot().frame.around(&self.grid());
@@ -248,7 +248,7 @@ impl Case {
                 (p / density, s / density)
             }
             _ => {
-                // A fluid stays a fluid.
+                // A fluid remains a fluid.
                 let other = if shear > 0.0 { other } else { 0.0 };
                 let (lambda, mu) = (modulus - 2.0 * shear + one, shear + other);
                 (((lambda + 2.0 * mu) / density).sqrt(), (mu / density).sqrt())

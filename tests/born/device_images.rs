@@ -1,4 +1,4 @@
-//! Images of all kinds on accelerators: they agree with those on processors, have the same bits for every amount of
+//! Images of all kinds on accelerators: they agree with images on processors, have the same bits for every amount of
 //! memory and any order of blocks, and take as much memory as predicted.
 
 use crate::bench::{Case, Random, plain, records};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const KINDS: [Kind; 5] = [Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy];
 
-/// Lags along every axis in both directions, one of them so large that only a small part of the grid is left.
+/// Lags along every axis in both directions, one of them so large that only a small part of the grid remains.
 fn lags(ndim: usize) -> Vec<[isize; 3]> {
     match ndim {
         3 => vec![[0; 3], [2, 0, 0], [-1, 1, 0], [0, -2, 1], [0, 0, -2], [4, 4, -4]],
@@ -35,7 +35,7 @@ fn schedule(born: &Born<f32>, nt: usize, segment: usize, request: &ImageRequest)
     CheckpointSchedule::choose(nt, [state, tape], memory).expect("it fits")
 }
 
-/// Data of the size of those of a perturbation, with a random factor for every sample.
+/// Data as large as a perturbation's, with a random factor for every sample.
 fn data(born: &Born<f32>, case: &Case, random: &mut Random) -> Vec<f32> {
     let model = case.perturbation(born, random);
     let [_, change] = records(born, Some(&model));
@@ -76,7 +76,8 @@ fn agree<A: Accelerator>(open: Open<A>, case: &Case, kinds: &[Kind], random: &mu
     compare(case, kinds, [&whole, &pieces]);
 }
 
-/// Every kind of image with every option of the program; those that separate P and S waves only in isotropic media.
+/// Every kind of image with every option of the program; images that separate P and S waves are made only in isotropic
+/// media.
 fn images_agree_with_the_processor<A: Accelerator>(open: Open<A>) {
     let mut random = Random(2114);
     for _ in 0..12 {
@@ -90,7 +91,8 @@ fn images_agree_with_the_processor<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// The image of a kind has the same bits alone and together with others, so no kind needs what another one keeps.
+/// The image of a kind has the same bits alone and together with others, so no kind depends on the data that another
+/// keeps.
 fn kinds_do_not_touch_each_other<A: Accelerator>(open: Open<A>) {
     for ndim in [2, 3] {
         let case = plain(ndim);

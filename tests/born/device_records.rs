@@ -6,7 +6,8 @@ use kernels::device::accelerator::Accelerator;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::Born;
 
-/// Number of receivers; their records are several times longer than the grid, but those of a few receivers are shorter.
+/// Number of receivers; their records are several times longer than the grid, but the records of a few receivers are
+/// shorter.
 const RECEIVERS: usize = 80;
 const AT_A_TIME: usize = 4;
 

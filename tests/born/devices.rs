@@ -1,6 +1,6 @@
-//! Linearised velocity-stress modelling on accelerators: the data, gradients and images agree with those on processors;
-//! the adjoint is the transpose of the operator there; and the reverse sweep gives the same bits for every amount of
-//! memory.
+//! Linearised velocity-stress modelling on accelerators: the data, gradients and images agree with the results on
+//! processors; the adjoint is the transpose of the operator on the device; and the reverse sweep gives the same bits
+//! for every amount of memory.
 
 use crate::bench::{Case, Random, dot, plain, records, with_segments};
 use crate::emulator::Emulator;
@@ -301,7 +301,7 @@ fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
         ];
         for (number, case) in inside.into_iter().chain(elsewhere).enumerate() {
             // Schedules do not depend on the number of dimensions: in a volume, which takes longer, each case has one
-            // of the two.
+            // of the two schedules.
             let segments = match ndim {
                 2 => &[1, 4][..],
                 _ => &[[1], [4]][number % 2][..],

@@ -1,5 +1,5 @@
 //! The drift is the largest velocity that remains when waves have run backwards to time zero, relative to the largest
-//! one of the run. It is due to rounding, and has the same size on processors and on devices.
+//! velocity of the run. It is due to rounding, and has the same size on processors and on devices.
 
 use crate::bench::{Case, plain};
 use crate::devices::{Open, both, emulated, gpus};
@@ -18,7 +18,7 @@ fn drifts<A: Accelerator>(open: Open<A>, case: &Case) -> [f64; 2] {
         let schedule = all.with_boundary_saving();
         born.adjoint(&data, &schedule).expect("the reverse sweep");
         let first = born.drift().expect("waves have run backwards");
-        // The reported drift is that of the worst shot.
+        // The reported drift is the drift of the worst shot.
         let mut silent = case.shot();
         silent.series.iter_mut().flatten().for_each(|x| *x = 0.0);
         born.next_shot(&silent).expect("points in the grid");
@@ -29,7 +29,7 @@ fn drifts<A: Accelerator>(open: Open<A>, case: &Case) -> [f64; 2] {
 }
 
 fn agree<A: Accelerator>(open: Open<A>) {
-    // Cases whose interior has special kernels, and one without.
+    // Cases whose interior has special kernels, and a case without special kernels.
     let deep = Case {
         more: 12,
         depth: 9.0,

@@ -1,5 +1,5 @@
-//! Images show reflectors where they are: a flat one and a dipping one, to half a cell; they are positive if the
-//! impedance increases with depth.
+//! Images show reflectors at their positions, a flat reflector and a dipping one, to half a cell; they are positive if
+//! the impedance increases with depth.
 
 use crate::desk::{frame, isotropic, layer, shot};
 use crate::shots::{magnitude, medium, records};
@@ -160,7 +160,7 @@ fn reflectors_are_where_they_are() {
     }
 }
 
-/// Images of PS waves and of the energy lie on the reflector; those of PS have the same sign on both sides of the
+/// Images of PS waves and of the energy lie on the reflector; images of PS have the same sign on both sides of the
 /// source, although the rotation of S waves changes its sign there.
 #[test]
 fn converted_waves_have_one_polarity() {
@@ -179,7 +179,7 @@ fn converted_waves_have_one_polarity() {
             };
             for &x in at {
                 let expected = depth(x as f64);
-                // Back-propagated velocities make waves of both kinds, and those of the wrong kind give an image
+                // Back-propagated velocities make waves of both kinds, and waves of the wrong kind give an image
                 // elsewhere.
                 let near = expected as usize - 6..expected as usize + 8;
                 let (place, sign) = peak_in(&image[x * N[0]..][..N[0]], near);
@@ -277,7 +277,7 @@ fn s_waves_of_the_source_lie_on_a_dipping_reflector() {
     s_waves_lie_on("dipping", |x| 40.0 + 0.12 * x, &[57, 61, 65, 69, 73]);
 }
 
-/// Lag gathers are focused if the model is right, and less so if it is too slow.
+/// Lag gathers are focused if the model is correct, and less focused if it is too slow.
 #[test]
 fn lags_reveal_a_wrong_model() {
     let lags: Vec<[isize; 3]> = (-4..=4).map(|k| [0, 3 * k, 0]).collect();
@@ -290,7 +290,7 @@ fn lags_reveal_a_wrong_model() {
         let mut both = media(|_| 50.5, Quantity::Velocity, slower);
         let mut sum = vec![0.0; request.lags.len() * N[0] * N[1]];
         for x in [30.0, 60.0, 90.0] {
-            // The data are reflections of the true rock, and the images are made in a medium that may be wrong.
+            // The data are reflections from the true rock, and the images are computed in a medium that may be wrong.
             let data = reflections(
                 &mut media(|_| 50.5, Quantity::Velocity, 1.0),
                 &shot_at(x, Quantity::Velocity),

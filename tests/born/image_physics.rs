@@ -166,8 +166,8 @@ fn moduli(rock: Speeds) -> [f64; 2] {
     [m, m - 2.0 * mu]
 }
 
-/// The illumination of every kind is the sum of squares that its help text gives; a P wave contributes only to that of
-/// P, and an S wave only to that of S.
+/// The illumination of every kind is the sum of squares that its help text gives; a P wave contributes only to the
+/// illumination of P, and an S wave only to the illumination of S.
 fn illumination(model: &Model, action: Action, depths: &[usize]) {
     let shot = model.sheet(action, |_| 0.0);
     let born = model.born(&shot, ROCK, false);
@@ -286,7 +286,8 @@ fn images_change_with_the_square_of_the_step() {
                 Kind::Pp | Kind::Energy => dt * dt,
             };
             let scaled = picture.image.into_iter().map(|x| scale * x);
-            // Depths near the sources and receivers are left out, because the fields there are those of point sources.
+            // Depths near the sources and receivers are left out, because the fields there are dominated by the point
+            // sources.
             let below = scaled.enumerate().filter(|(at, _)| at % nz >= 12);
             below.map(|(_, x)| x).collect::<Vec<f64>>()
         })
@@ -314,9 +315,9 @@ fn a_reflector_has_the_image_of_its_coefficient_at_normal_incidence() {
 }
 
 /// Plane waves go down in the direction of x. In a model that is too slow, the waves of the shot are late at a depth
-/// and those of the data early: they match if the former are taken behind the point and the latter ahead of it, at a
-/// positive lag. With the slowness `p` along x and `q`, `q'` along z in the rock and in the model, `h = (q' z - q z_r)
-/// / p`.
+/// and the waves of the data early: they match if the waves of the shot are taken behind the point and the waves of the
+/// data ahead of it, at a positive lag. With the slowness `p` along x and `q`, `q'` along z in the rock and in the
+/// model, `h = (q' z - q z_r) / p`.
 #[test]
 fn the_focus_of_a_model_that_is_too_slow_lies_at_a_lag_of_its_sign() {
     let model = Model {

@@ -1,6 +1,6 @@
 //! Misfits and their gradients with respect to the medium: the remainder beyond the gradient is of second order, and
 //! derivatives with respect to single cells agree with finite differences, for every kind of misfit, with the given
-//! source and with an estimated one.
+//! source and with an estimated source.
 
 use crate::bench::{Case, Random, dot, plain, records};
 use crate::shots::{largest, magnitude};

@@ -1,4 +1,4 @@
-//! The linearised engine runs the same background: its records agree with those of a simulation to rounding.
+//! The linearised engine runs the same background: its records agree with a simulation to rounding.
 
 use crate::bench::{Case, plain, records};
 use crate::shots::{Tape, relative_difference};

@@ -5,8 +5,8 @@ use crate::bench::plain;
 use crate::shots::magnitude;
 use kernels::methods::velocity_stress::born::CheckpointSchedule;
 
-/// In addition to its checkpoints and recorded steps, a reverse sweep holds the current fields and the beginning of the
-/// run.
+/// In addition to its checkpoints and recorded steps, a reverse sweep stores the current fields and the beginning of
+/// the run.
 #[test]
 fn memory_that_is_just_enough_is_taken_as_a_whole() {
     let (steps, sizes) = (60, [700, 90]);
@@ -56,6 +56,6 @@ fn the_largest_drift_of_several_shots_is_reported() {
             "{reported:?}"
         );
     }
-    // The largest drift is not simply that of the last shot.
+    // The largest drift is not simply the drift of the last shot.
     assert!(reported[5][0] < reported[5][1], "{reported:?}");
 }

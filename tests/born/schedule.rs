@@ -138,7 +138,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     assert!(born.drift().is_none());
     let adjoint = born.adjoint(&data, &schedule).expect("the reverse sweep");
     let drift = born.drift().expect("waves have run backwards");
-    // A gradient records its steps while it makes the records.
+    // A gradient stores its steps while it computes the records.
     let [modelled, _] = records(&born, None);
     let mut residual = |records: &[T]| {
         assert!(records == modelled);

@@ -35,7 +35,7 @@ fn devices(rank: &ThreadRank, counts: &[usize], closed: Option<usize>) -> Vec<Ar
     (before..before + counts[rank.rank()]).map(device).collect()
 }
 
-/// The operator of a rank: rank 0 knows the whole medium, the others only what their devices need.
+/// The operator of a rank: rank 0 has the whole medium, the other ranks only the part that their devices need.
 fn of_rank(case: &Case, shot: &Shot, rank: usize, counts: &[usize]) -> Born<f32> {
     let padded = shot.frame.around(&case.grid());
     let parts = RankPlanes::of(shot, &padded, counts).expect("a grid that can be cut");

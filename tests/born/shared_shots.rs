@@ -1,5 +1,5 @@
 //! A shot that several devices share: records, changes, adjoints, gradients and images have the same bits as on one
-//! device, wherever the grid is cut, whatever is kept of the steps, and in whatever order the devices run.
+//! device, wherever the grid is cut, whichever parts of the steps are kept, and in whatever order the devices run.
 
 use crate::bench::{Case, Random, plain};
 use crate::devices::any;
@@ -33,7 +33,7 @@ pub fn shot(case: &Case) -> Shot {
     shot
 }
 
-/// The images of a case; those of converted waves need an isotropic medium.
+/// The images of a case; images of converted waves need an isotropic medium.
 fn images(case: &Case) -> ImageRequest {
     ImageRequest {
         kinds: match case.anisotropic {
@@ -119,7 +119,7 @@ pub fn data_and_schedules(
     (data, schedules)
 }
 
-/// Asserts that results of several devices have the same bits as those of one, and are not zero.
+/// Asserts that results of several devices have the same bits as the results of one device, and are not zero.
 pub fn assert_same_bits(expected: &[Vec<f32>], computed: &[Vec<f32>], what: &str) {
     assert_eq!(expected.len(), computed.len());
     for (k, (expected, computed)) in expected.iter().zip(computed).enumerate() {
@@ -136,7 +136,7 @@ pub fn assert_same_bits(expected: &[Vec<f32>], computed: &[Vec<f32>], what: &str
     }
 }
 
-/// Compares several devices with one.
+/// Compares several devices with one device.
 fn compare<A: Accelerator>(open: OpenAll<A>, case: &Case, devices: usize, random: &mut Random) {
     let shot = shot(case);
     let [mut one, mut several] = [(); 2].map(|()| case.born::<f32>(&shot, case.medium()));

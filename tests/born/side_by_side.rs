@@ -1,5 +1,5 @@
 //! Linearised shots that run side by side on an accelerator: adjoints, gradients and images of each shot have the same
-//! bits as in a separate run, whatever is kept of the steps and however many shots there are.
+//! bits as in a separate run, whichever parts of the steps are kept and however many shots there are.
 
 use crate::bench::{Case, Random, plain};
 use crate::devices::{Open, any};

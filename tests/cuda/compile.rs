@@ -1,4 +1,4 @@
-//! Tests with the real compiler, without a GPU: one kernel for each architecture that CI covers.
+//! Tests with the real compiler, without a GPU: one kernel for each architecture covered by CI.
 
 use crate::fake::skip;
 use kernels::device::accelerator::Source;

@@ -59,7 +59,7 @@ fn read(cuda: &Cuda, from: &DeviceMemory) -> Vec<f32> {
 
 /// The calls that the fake has received so far.
 fn journal() -> String {
-    // SAFETY: the fake's own functions.
+    // SAFETY: these are the fake's own functions.
     let text = unsafe {
         let read_journal =
             cudarc::driver::sys::culib().get::<extern "C" fn() -> *const c_char>("fake_journal");
@@ -70,7 +70,7 @@ fn journal() -> String {
 
 /// The number of objects of the driver that have not been freed.
 fn live() -> c_int {
-    // SAFETY: the fake's own function.
+    // SAFETY: this is the fake's own function.
     unsafe { cudarc::driver::sys::culib().get::<extern "C" fn() -> c_int>("fake_live") }
         .expect("the fake is loaded")()
 }
@@ -95,7 +95,7 @@ fn memory_is_zeroed_copied_and_given_back() {
         let mut host = cuda.pin(16).expect("host memory");
         assert_eq!(host.bytes(), [0; 16]);
         host.bytes_mut()[4..].copy_from_slice(&[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64]);
-        // SAFETY: all of it lives until it is read back.
+        // SAFETY: all memory lives until it is read back.
         unsafe {
             cuda.upload(Stream::Main, &host, 4, memory.address(), 12)
                 .expect("up");
@@ -278,7 +278,8 @@ fn recorded_work_runs_when_it_is_replayed() {
                 assert_eq!(message(broken), "in the middle");
                 add(&cuda, &kernels(&cuda)[0], &memory, 1.0).expect("the stream records no longer");
                 assert_eq!(read(&cuda, &memory), [7.0; 2]);
-                // The unwinding has no panic message, because the other process looks for one.
+                // The unwinding prints no panic message, because the other process searches the output for panic
+                // messages.
                 let panicked = catch_unwind(AssertUnwindSafe(|| {
                     cuda.capture(&mut || resume_unwind(Box::new("in the middle of recorded work")))
                 }));
@@ -292,7 +293,7 @@ fn recorded_work_runs_when_it_is_replayed() {
     }
 }
 
-/// The reported error is the one that occurred during the recording, not the broken recording that follows from it.
+/// The reported error is the one that occurred during the recording, not the invalid recording that results from it.
 #[test]
 fn the_reason_of_a_broken_recording_is_reported() {
     let broken = [("FAKE_CAPTURE", "901")];
@@ -351,7 +352,7 @@ fn neighbours_copy_and_wait_for_each_other() {
     });
 }
 
-/// The fake refuses what CUDA refuses.
+/// The fake refuses the calls that CUDA refuses.
 #[test]
 fn an_event_of_another_device_and_a_thread_without_a_context_are_refused() {
     let name = "an_event_of_another_device_and_a_thread_without_a_context_are_refused";
@@ -413,7 +414,7 @@ fn strangers_are_distinguished() {
     });
 }
 
-/// What the driver cannot answer is an error, and not the answer that devices are strangers.
+/// A query that the driver cannot answer is an error; it does not mean that the devices have no access to each other.
 #[test]
 fn a_driver_that_cannot_identify_strangers_is_an_error() {
     let variables = [("FAKE_PEERS", "0"), ("FAKE_ACCESS", "101")];

@@ -9,8 +9,8 @@ pub use fakes::{Driver, skip};
 const INSIDE: &str = "SIFAKA_TEST_INSIDE";
 
 /// Runs `body` on a machine with this driver and these variables; `name` is the calling test's, as `module::function`.
-/// Variables `FAKE_...` set what the fake driver pretends; there is a fake compiler, too, unless `SIFAKA_NVRTC` is
-/// given.
+/// Variables `FAKE_...` set the machine that the fake driver simulates; there is a fake compiler, too, unless
+/// `SIFAKA_NVRTC` is given.
 pub fn on_machine(name: &str, driver: Driver, variables: &[(&str, &str)], body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some_and(|inside| inside == name) {
         return body();

@@ -1,4 +1,4 @@
-//! The CUDA device without a GPU: messages say what is missing, the driver is called correctly, and kernels compile.
+//! The CUDA device without a GPU: messages name the missing parts, the driver is called correctly, and kernels compile.
 
 #[path = "../support/built.rs"]
 mod built;

@@ -190,7 +190,7 @@ fn older_minor_driver_of_the_same_major_is_fine() {
     );
 }
 
-/// The compiler is taken from the toolkit of CUDA_PATH before that of CUDA_HOME, and from lib64 before lib.
+/// The compiler is taken from the toolkit of CUDA_PATH before the toolkit of CUDA_HOME, and from lib64 before lib.
 #[test]
 fn toolkits_of_the_environment_are_searched_in_their_order() {
     let top = scratch().join("toolkits");

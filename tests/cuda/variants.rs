@@ -1,6 +1,6 @@
 //! Every kernel text that a run can need compiles for the GPU generation for which the tiles were tuned, a quarter of
-//! the performance-critical ones also for one of the other generations (with `EVERY_GENERATION=1` all for all), and the
-//! critical kernels do not spill registers.
+//! the performance-critical texts also for one of the other generations (with `EVERY_GENERATION=1` all texts for all
+//! generations), and the critical kernels do not spill registers.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -74,7 +74,7 @@ fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
     messages
 }
 
-/// A kernel text of elements of degree 4, or one that does not depend on the degree.
+/// A kernel text for elements of degree 4, or one that does not depend on the degree.
 fn is_usual(source: &Source) -> bool {
     !source.name.starts_with("elements.cu") || source.name.contains(" N=5 ")
 }
@@ -86,7 +86,7 @@ fn is_extreme(source: &Source) -> bool {
     stored == varies && (loss == stored || source.name.contains(" LAW=2"))
 }
 
-/// Whether a text has a kernel in which spilled registers cost speed: it is enough to compile the others for one
+/// Whether a text has a kernel in which spilled registers cost speed: it is enough to compile the other texts for one
 /// generation.
 fn is_hot(source: &Source) -> bool {
     HOT.iter()
@@ -100,8 +100,8 @@ fn number_of(source: &Source) -> u64 {
     hasher.finish()
 }
 
-/// Whether a text is compiled for this generation in addition to the tuned one: an eighth of the texts is for the
-/// generation before it, another eighth for the one after it.
+/// Whether a text is compiled for this generation in addition to the generation for which the kernels are tuned: an
+/// eighth of the texts is compiled for the generation before it, another eighth for the generation after it.
 fn is_for(source: &Source, generation: u32) -> bool {
     number_of(source) % 8 == u64::from(generation > 90)
 }
@@ -111,9 +111,9 @@ fn is_in_sample(source: &Source) -> bool {
     number_of(source) % 40 == 1
 }
 
-/// Whether a text of a linearised run is compiled: all of the highest order for the tuned generation, and those with
-/// attenuation, surface or images for the others; of the other orders those without attenuation for the tuned one;
-/// and those of points.
+/// Whether a text of a linearised run is compiled. For the generation for which the kernels are tuned these are all
+/// texts of the highest order, the texts of the other orders without attenuation, and the kernels of points; for the
+/// other generations, the texts of the highest order with attenuation, surface or images.
 fn is_longest(source: &Source, tuned: bool) -> bool {
     let has = |word: &str| source.name.contains(word);
     match has(" HALF=4") {
@@ -124,8 +124,8 @@ fn is_longest(source: &Source, tuned: bool) -> bool {
 
 /// Texts with the generation and the precision that each is compiled for. The generations differ in registers and
 /// shared memory, the orders and degrees only in the length of sums; therefore every order is compiled for the tuned
-/// generation, and order 4 for one of the others and in double precision. EVERY_GENERATION=1 takes all of them
-/// everywhere.
+/// generation, and order 4 for one of the other generations and in double precision. EVERY_GENERATION=1 compiles all
+/// texts for all generations.
 fn texts() -> Vec<(u32, Source, bool)> {
     let all = std::env::var_os("EVERY_GENERATION").is_some();
     let mut jobs = Vec::new();
@@ -137,7 +137,7 @@ fn texts() -> Vec<(u32, Source, bool)> {
         sources.extend(orders.filter(|source| all || tuned || source.name.contains("HALF=2")));
         if !double {
             // Degrees differ only in the bounds of loops: the smallest, the usual and the largest degree are compiled,
-            // the usual one in every variant and the others in the simplest and the most general one.
+            // the usual degree in every variant and the others in the simplest and the most general variant.
             let degrees = match (all, generation) {
                 (true, _) => vec![2, 3, 4, 5, 6, 7, 8],
                 (_, 90) => vec![2, 4, 8],
@@ -158,7 +158,7 @@ fn texts() -> Vec<(u32, Source, bool)> {
     jobs
 }
 
-/// Compiles the texts with one thread per core; each thread takes the next text that is left.
+/// Compiles the texts with one thread per core; each thread takes the next remaining text.
 fn assert_no_complaints(texts: &[(u32, Source, bool)]) {
     println!("{} texts", texts.len());
     let next = AtomicUsize::new(0);
@@ -185,7 +185,7 @@ fn file(source: &Source) -> &str {
     source.name.split(' ').next().unwrap_or_default()
 }
 
-/// The first text of each file and a fraction of the others, for the tuned generation.
+/// The first text of each file and a fraction of the other texts, for the tuned generation.
 #[test]
 fn texts_of_every_file_compile_without_spills() {
     if !super::compile::compiler_is_here("texts_of_every_file_compile_without_spills") {

@@ -8,7 +8,7 @@ use crate::specfem::{RUN, cmt, slanted};
 fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     let desk = slanted();
     desk.put("CMT", cmt(3500.0, 6500.0, 1.2));
-    // A point on the ground, one 40 m above it, and one 700 m outside the mesh, whose elements are 2 km wide.
+    // A point on the ground, a point 40 m above it, and a point 700 m outside the mesh, whose elements are 2 km wide.
     desk.put(
         "STATIONS",
         "A DB 5000 2000 0 0\nB DB 5000 4700 0 -40\nC DB 5000 300 0 0\n",

@@ -130,7 +130,7 @@ fn records_do_not_depend_on_where_on_the_globe_it_happens() {
     assert!(apart < 2e-4, "{apart}");
 }
 
-/// On the globe the directions up, south and east are those of each place.
+/// On the globe the directions up, south and east are local to each place.
 #[test]
 fn earthquakes_of_one_file_add_up() {
     let desk = Desk::new();
@@ -255,7 +255,7 @@ fn what_cannot_be_placed_gets_a_sentence() {
     }
 }
 
-/// Degrees in a box without a projection, and a name that two stations have, get messages.
+/// Degrees in a box without a projection, and a name that two stations have, cause messages.
 #[test]
 fn degrees_in_a_box_and_names_that_stand_twice_are_warned_of() {
     let desk = Desk::new();

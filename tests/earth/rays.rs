@@ -34,8 +34,8 @@ impl Shells {
         Self { shells, floor }
     }
 
-    /// Time (s) and angle (rad) of a leg between two radii, or from the higher one down to the turning point, for the
-    /// ray parameter r sin i / v (s). `None` if the ray does not get there.
+    /// Time (s) and angle (rad) of a leg between two radii, or from the higher radius down to the turning point, for
+    /// the ray parameter r sin i / v (s). `None` if the ray does not reach the other radius.
     fn leg(&self, p: f64, from: f64, down_to: Option<f64>) -> Option<[f64; 2]> {
         let (mut time, mut angle) = (0.0, 0.0);
         let foot = down_to.unwrap_or(self.floor);
@@ -81,7 +81,7 @@ impl Shells {
     }
 
     /// The first arrival (s) at a distance (degrees) from a source at a radius (m): direct upgoing rays, and downgoing
-    /// ones that turn, or are reflected at the bottom of the shells.
+    /// rays that turn, or are reflected at the bottom of the shells.
     pub fn first(&self, from: f64, distance: f64, reflected: bool) -> Option<f64> {
         let top = self.shells[0][0];
         let expected = distance.to_radians();

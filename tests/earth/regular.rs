@@ -1,14 +1,14 @@
 //! An example of SPECFEM3D Cartesian 4.1.1 in matched layers: water over rock with attenuation, CPML of two elements on
 //! all six sides with f0_FOR_PML = 12.7 Hz, and a source with an external time function. Of its seismograms
-//! (`tests/data/specfem/regular`) every fourth sample is kept; its mesh folder is that of a box of cubes of 100 m,
-//! which is written here.
+//! (`tests/data/specfem/regular`) every fourth sample is kept; its mesh is a box of cubes of 100 m, whose folder is
+//! written here.
 //!
-//! After the direct waves, the layers reflect another packet, of 0.7 % of the largest motion (2.4 % of that in the
-//! water), which is due neither to the time step of this program (halving it changes 2e-4) nor to its modal filter. The
-//! convolutions of SPECFEM3D take the displacement 3/8 of a step ahead, so that its layers are matched only to first
-//! order in the step. Both schemes in one dimension, with layers, step and profile of this example, differ by 2e-3 to
-//! 5e-3 of the incident wave at normal incidence, and by 1e-4 to 6e-4 if the displacement is taken at the time of the
-//! step.
+//! After the direct waves, the layers reflect another packet, of 0.7 % of the largest motion (2.4 % of the largest
+//! motion in the water), which is due neither to the time step of this program (halving it changes 2e-4) nor to its
+//! modal filter. The convolutions of SPECFEM3D take the displacement 3/8 of a step ahead, so that its layers are
+//! matched only to first order in the step. Both schemes in one dimension, with layers, step and profile of this
+//! example, differ by 2e-3 to 5e-3 of the incident wave at normal incidence, and by 1e-4 to 6e-4 if the displacement is
+//! taken at the time of the step.
 
 use crate::desk::Desk;
 use crate::desk::built::checkout;

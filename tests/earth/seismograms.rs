@@ -81,7 +81,7 @@ fn traces(case: &Case) -> Vec<Vec<f64>> {
     (0..3 * n).map(trace).collect()
 }
 
-/// A trace at a time between samples, by the polynomial through the four nearest ones; returns the time, too.
+/// A trace at a time between samples, by the polynomial through the four nearest samples; returns the time, too.
 fn cubic(trace: &[f64], at: f64) -> (f64, f64) {
     let k = (at as usize).clamp(1, trace.len() - 3);
     let weight = |own: usize| {

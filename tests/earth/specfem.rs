@@ -201,8 +201,8 @@ component dir vect source Z_UP:  -4.d0
     )
 }
 
-/// The step function is the integral of the Gaussian, so that the waves of the Gaussian are the derivatives of those of
-/// the step; the sine function grows for 200 s.
+/// The step function is the integral of the Gaussian, so that the waves of the Gaussian are the derivatives of the
+/// waves of the step; the sine function grows for 200 s.
 #[test]
 fn further_time_functions_of_forces_are_those_of_specfem3d() {
     let desk = slanted();
@@ -231,7 +231,7 @@ fn further_time_functions_of_forces_are_those_of_specfem3d() {
     let apart = relative_difference(run(4, span), run(0, span / std::f64::consts::PI * 1.628));
     assert!(apart < 1e-6, "{apart}");
     let sine = run(3, 1.5);
-    // The sine begins at time zero, where the others have their centroid.
+    // The sine begins at time zero, at which the other functions have their centroid.
     assert_eq!(desk.axes("a.rsf", 3)[2].o, 0.0);
     let growth = (200.0_f64 / 1.5).ceil() * 1.5;
     let samples: Vec<f32> = (0..150)

@@ -194,7 +194,7 @@ impl<'a> Ball<'a> {
         let n = matrix.rows();
         match degree {
             // For degree 0 there is no V. For degree 1 the whole sphere can move with U = V = 1 without energy, so one
-            // unknown is held.
+            // unknown is fixed.
             0 => (0..n).skip(1).step_by(2).for_each(|k| matrix.hold(k)),
             1 => matrix.hold(n - 1),
             _ => {}

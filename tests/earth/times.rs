@@ -1,5 +1,5 @@
 //! Travel times of waves through PREM, compared with rays: spectral elements in a plane section of the mantle along a
-//! great circle, in which rays are those of the sphere.
+//! great circle, in which rays are the same as in the sphere.
 //!
 //! P waves of an explosion propagate in a solid. Horizontally polarised S waves obey the equation of a potential in a
 //! fluid, with the density in place of the reciprocal bulk modulus and the shear modulus in place of the reciprocal
@@ -278,7 +278,7 @@ impl Records {
     }
 }
 
-/// A phase, and distances at which it is well separated from others.
+/// A phase, and distances at which it is well separated from other phases.
 struct Phase {
     name: &'static str,
     distances: [f64; 10],

@@ -127,7 +127,7 @@ fn what_is_not_taken_from_a_tomography_file_is_listed() {
     }
     for (folder, warns) in [("plain", false), ("model", true)] {
         let messages = desk.ran(&format!("sfhexmesh specfem={folder} > mesh.rsf")).err;
-        let words = "a mesh in RSF files cannot hold tomography: its regions get the least values of the tomography files";
+        let words = "a mesh in RSF files cannot hold tomography: its regions take the smallest values in the tomography files";
         assert_eq!(messages.contains(words), warns, "{messages}");
     }
 }

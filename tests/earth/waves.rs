@@ -22,7 +22,7 @@ fn run(desk: &Desk, line: &str) {
 fn what_stays_of_an_earthquake_is_a_static_solution() {
     let (desk, latitude) = (Desk::new(), geocentric(-13.82));
     // Elements of four degrees resolve periods of two minutes, and a source with a half duration of 100 s emits little
-    // at shorter ones. The permanent displacement does not depend on it.
+    // at shorter periods. The permanent displacement does not depend on the half duration.
     run(
         &desk,
         &format!(

@@ -1,4 +1,4 @@
-//! Linearised modelling on meshes by the programs: dot products, changes of data, and what is refused.
+//! Linearised modelling on meshes by the programs: dot products, changes of data, and refused requests.
 
 use crate::desk::Desk;
 use crate::gradients::{ROCKS, RUN, desk};
@@ -112,8 +112,8 @@ fn the_transpose_of_linearised_modelling_is_exact() {
     dottest_of_a_small_product(&desk, &format!("{RUN} ccc=ccc.rsf qp=60 qs=40 wrt=ccc,rho"));
 }
 
-/// Perfectly matched layers are not perturbed, so a grid of derivatives may end where they begin: what it would hold in
-/// them changes nothing.
+/// Perfectly matched layers are not perturbed, so a grid of derivatives may end where they begin: its values in the
+/// layers would have no effect.
 #[test]
 fn a_grid_of_derivatives_may_end_where_layers_begin() {
     let desk = desk();

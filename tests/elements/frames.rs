@@ -1,4 +1,4 @@
-//! Perfectly matched layers that `sfhexmesh` adds around a box, and those that a mesh keeps.
+//! Perfectly matched layers that `sfhexmesh` adds around a box, and layers that are already part of a mesh.
 
 use crate::desk::{Desk, Outcome};
 use crate::largest::{largest_difference, magnitude};

@@ -1,5 +1,5 @@
-//! Gradients on meshes by the programs, compared with finite differences of the misfit that they print, and what they
-//! refuse.
+//! Gradients on meshes by the programs, compared with finite differences of the misfit that they print, and the
+//! requests that they refuse.
 
 use crate::desk::Desk;
 use crate::largest::{largest, magnitude};
@@ -179,7 +179,7 @@ fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
         apart.push([derivative - truth, truth]);
     }
     // The misfit is printed with nine digits, from records in single precision, so its differences are too inaccurate
-    // for derivatives far below the largest one.
+    // for derivatives far below the largest.
     let most = largest(apart.iter().map(|[_, truth]| *truth));
     let shares = apart
         .iter()

@@ -37,7 +37,7 @@ fn parts_and_resumed_runs_have_the_same_bits() {
     assert!(largest_difference(&whole, &bare) > 1e-3 * f64::from(magnitude(&whole)));
 }
 
-/// On a contact, the pressure is that of the fluid and the strain that of the solid, whichever element is found first.
+/// On a contact, the pressure is the fluid's and the strain the solid's, whichever element is found first.
 #[test]
 fn receivers_on_the_sea_floor_are_in_the_water_or_in_the_rock() {
     let desk = sea();
@@ -114,7 +114,7 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
         thick.push(bits(""));
     }
     assert!(thick[0] == thick[1] && thick[0] == bits("cpml=200") && thick[0] != folder_alone);
-    // The second cube is absorbing, but the one below it is not.
+    // The second cube is absorbing, but the cube below it is not.
     put("absorbing_cpml_file", "1\n2 3\n");
     let run = desk.sh(&format!("{line} > d.rsf"));
     let expected = "absorbs across z in the list of elements in layers, but across no axis by the coordinates at which \

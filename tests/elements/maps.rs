@@ -127,8 +127,8 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
     );
 }
 
-/// A run that ends after 90 steps stands for one that was killed there: its last state is that after 75 steps, from
-/// which a run with another number of subdomains continues.
+/// A run that ends after 90 steps represents a run that was killed there: its last state is the state after 75 steps,
+/// from which a run with another number of subdomains continues.
 #[test]
 fn maps_of_the_ground_go_on_behind_a_state_with_the_same_bits() {
     let desk = rock();
@@ -171,9 +171,7 @@ fn maps_of_the_ground_go_on_behind_a_state_with_the_same_bits() {
         assert_eq!(refused.code, 1, "{words}");
         assert_eq!(refused.err.lines().count(), 1, "{words}: {}", refused.err);
         assert!(
-            refused
-                .err
-                .contains("pgv=, pgd= or pga= is not that of the state"),
+            refused.err.contains("pgv=, pgd= or pga= differs from the state"),
             "{words}: {}",
             refused.err
         );

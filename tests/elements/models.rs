@@ -174,7 +174,7 @@ fn a_fibre_measures_the_strain_along_it() {
     let top = magnitude(&das);
     for (record, das) in strain.chunks(6).zip(das.chunks(2)) {
         for k in 0..2 {
-            // The record holds the components zz, xx, zx of the strain tensor.
+            // The record contains the components zz, xx, zx of the strain tensor.
             let [x, z] = along[k];
             let exact = z * z * record[k] + x * x * record[2 + k] + 2.0 * x * z * record[4 + k];
             assert!((exact - das[k]).abs() < 1e-5 * top);
@@ -234,7 +234,7 @@ fn a_sponge_takes_what_sides_send_back() {
         desk.read(&format!("{name}-d.rsf"))
     };
     let (bare, soaked) = (line("small", ""), line("small", "sponge=1000"));
-    // Waves before 1.2 s are not reflected by any side; later ones are all reflections.
+    // Waves before 1.2 s are not reflected by any side; all later waves are reflections.
     let late = |data: &[f32]| largest(&data[2 * 640..]) / magnitude(data);
     println!("{} {}", late(&bare), late(&soaked));
     assert!(late(&soaked) < 0.5 * late(&bare));

@@ -1,4 +1,4 @@
-//! Whole runs on small meshes, as flows make them.
+//! Whole runs on small meshes, as in flows.
 
 use crate::desk::{Desk, Outcome};
 use crate::golden::case;
@@ -104,7 +104,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
         .join(" ");
     assert!(
         plan_of_box.contains(
-            "two, one and half a wavelength of P at its peak frequency send back 0.8 %, 3 % and 9 %"
+            "two, one and half a P wavelength at the peak frequency of a Ricker wavelet reflect 0.8 %, 3 % and 9 %"
         ),
         "{plan_of_box}"
     );
@@ -129,7 +129,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     ] {
         assert!(short.contains(words), "{words}: {short}");
     }
-    // The suggested degree is enough, and one less is not.
+    // The suggested degree is sufficient, and a degree lower by one is not.
     let advice = messages("freq=8");
     let (_, rest) = advice
         .split_once("with five points; give degree=")
@@ -231,7 +231,8 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     assert!(folder.iter().any(|x| *x != 0) && folder == bits("mesh=mesh.rsf"));
     let closed = bits("specfem=MESH absorbing=none");
     assert!(closed != folder && closed == bits("mesh=mesh.rsf absorbing=none"));
-    // A folder without absorbing faces gives the same as absorbing=none, and so does one with Q and attenuation=n.
+    // A folder without absorbing faces gives the same result as absorbing=none, and a folder with Q gives the same
+    // result without Q if attenuation=n is given.
     std::fs::remove_file(desk.path("MESH/absorbing_surface_file_bottom")).unwrap();
     assert!(closed == bits("specfem=MESH"));
     let lossy = rock.replace("9999. 9999.", "90. 40.");

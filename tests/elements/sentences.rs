@@ -1,4 +1,4 @@
-//! The messages of runs that cannot be made.
+//! The messages of runs that are refused.
 
 use crate::golden::case;
 use crate::runs::{HILL, hill};
@@ -8,7 +8,7 @@ use crate::runs::{HILL, hill};
 fn refused(desk: &crate::desk::Desk, line: &str, words: &[&str]) {
     let run = desk.sh(&format!("{line} > out.rsf"));
     assert_eq!(run.code, 1, "{line}: {run:?}");
-    // Warnings about the rest of the run come first.
+    // Warnings about the other parts of the run come first.
     let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
     assert_eq!(sentences.len(), 1, "{line}: {}", run.err);
     for word in words {
@@ -105,7 +105,7 @@ fn media_and_sources_that_do_not_fit_are_sentences() {
     refused(&water.desk, &line, &["a fluid, where no force can act"]);
 }
 
-/// If jdata= or jsnap= is larger than the run, only the record or snapshot of the first step is left; there is a
+/// If jdata= or jsnap= is larger than the run, only the record or snapshot of the first step remains; there is a
 /// warning for both.
 #[test]
 fn jumps_over_the_whole_run_are_warned_of() {
@@ -242,8 +242,8 @@ fn words_without_effect_and_units_that_are_not_si_are_warned_of() {
     refused(&desk, &run, &["dt=1 s is above", "speeds in m/s"]);
 }
 
-/// The memory for records that a state holds is reported for all quantities together: 4 bytes per number, for each
-/// quantity 2200000 steps, two receivers and two components.
+/// The memory for records in a state is reported for all quantities together: 4 bytes per number, for each quantity
+/// 2200000 steps, two receivers and two components.
 #[test]
 fn states_hold_the_records_of_all_quantities() {
     let desk = hill();

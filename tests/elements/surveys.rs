@@ -30,7 +30,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// The programs, their inputs, and what they write in addition to their output.
+/// The programs, their inputs, and the files that they write in addition to their output.
 const WAYS: [(&str, &str, &[&str]); 3] = [
     (
         "sfsemgrad2d-gpu misfit=m.rsf sougrad=sg.rsf stfgrad=tg.rsf",

@@ -1,4 +1,4 @@
-//! The emulated accelerator, which runs on the processor, does what a GPU does, and finds mistakes that a GPU would not
+//! The emulated accelerator, which runs on the processor, behaves like a GPU, and detects errors that a GPU would not
 //! report.
 
 use std::ffi::c_void;
@@ -351,7 +351,7 @@ fn copies_outside_of_memory_are_refused() {
     let (memory, there) = (put(&emulator, &[1.0, 2.0]), put(&other, &[0.0, 0.0]));
     assert_eq!(emulator.free_bytes().unwrap(), 56);
     assert!(emulator.allocate(57).is_err());
-    // SAFETY: copies that are refused do not touch anything, and the others are in bounds.
+    // SAFETY: copies that are refused do not access any memory, and the others are in bounds.
     unsafe {
         let copy = |to, bytes| emulator.copy_to(Stream::Edges, memory.address(), &other, to, bytes);
         copy(there.address(), 8).unwrap();

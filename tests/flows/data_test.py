@@ -45,7 +45,7 @@ class Reading(Scratch):
             warnings.simplefilter("error")
             self.assertEqual(rsfdata.read("one/a.rsf").array.tolist(), [1, 1, 1])
             self.assertEqual(rsfdata.read("a.rsf").array.tolist(), [7, 7, 7])
-            # If nothing says which header a file belongs to, its length decides.
+            # If it is not known to which header a file belongs, its length decides.
             for folder, n in (("one", 2), (".", 4)):
                 with open(os.path.join(folder, "b.rsf"), "w", encoding="utf-8") as out:
                     out.write(f'n1={n} esize=4 data_format="native_float" in="./b.rsf@"\n')
@@ -63,7 +63,7 @@ class Reading(Scratch):
                 self.assertEqual(found.header.format(), (wanted["form"], wanted["type"]))
                 self.assertEqual(found.array.size, wanted["size"])
                 # The expected lengths end at the last axis longer than 1, and the expected axes continue after a gap,
-                # where those of data do not.
+                # where the axes of data do not.
                 lengths = wanted["filedims"] + [1] * (len(found.axes) - len(wanted["filedims"]))
                 self.assertEqual([axis.n for axis in found.axes], lengths[: len(found.axes)])
                 for axis, told in zip(found.axes, wanted["axes"]):
@@ -189,7 +189,7 @@ class Writing(Scratch):
         try:
             import xarray
         except ImportError:
-            # Only what the module passes to xarray is tested, not the result.
+            # Only the arguments that the module passes to xarray are tested, not the result.
             print("skipped: rsfdata with the real xarray, which is not here; with a stand-in instead", file=sys.stderr)
             made = types.ModuleType("xarray")
             made.DataArray = lambda array, coords, dims, attrs: (array, coords, dims, attrs)

@@ -87,7 +87,7 @@ class Handed(Scratch):
             tar.extractall(self.path("unpacked"))
         (top,) = os.listdir(self.path("unpacked"))
         self.assertEqual(top + ".tar.gz", os.path.basename(self.archive))
-        # The installation does not depend on its place.
+        # The installation does not depend on its location.
         os.rename(self.path("unpacked", top), self.path("a folder"))
         self.first_flow(self.path("a folder"))
         told = subprocess.run([self.path("a folder/bin/sifaka-scons"), "-h"], cwd=self.folder, env=self.alone(), capture_output=True, text=True).stdout

@@ -7,8 +7,8 @@ import unittest
 
 from support import MODEL, NAMES, Scratch, TOP
 
-# A command that takes long enough to be interrupted. The process that writes `reached` is the one that sleeps, because
-# a shell that is just forking may lose the signal.
+# A command that takes long enough to be interrupted. The process that writes `reached` is also the process that sleeps,
+# because a shell that is just forking may lose the signal.
 SLEEP = f"""{sys.executable} -c "import time; open('reached', 'w').close(); time.sleep(60)\""""
 # Writes two RSF files, and then runs the command above, but only while the file `slow` exists.
 JOB = f"{NAMES}/sf{MODEL} > $TARGET && {NAMES}/sf{MODEL} > ${{TARGETS[1]}} && if test -e slow; then {SLEEP}; fi"
@@ -55,12 +55,12 @@ class Failures(Scratch):
         self.assertNotEqual(status, 0)
         self.assertIn("rsf.proj: ful=y: neither the flow of this folder nor rsf.proj reads this word; is full= meant? Known are CHECKPAR=, full=, name=, size=, TIMER=.", said)
         self.assertEqual(self.names(), ["sizes.py"])
-        # A parameter of a program is not one of the flow.
+        # A parameter of a program is not a parameter of the flow.
         self.assertIn("rsf.proj: n1=9: neither the flow", self.scons("n1=9")[1])
         # Parameters of the flow, of its module and of the package.
         for word in ("full=y", "size=4", "name=b", "TIMER=y"):
             self.made(word)
-        # A flow that looks at all parameters accepts any, and so does one that leaves parameters to SCons.
+        # A flow that examines all parameters accepts any parameter, and so does a flow that leaves parameters to SCons.
         for line in ("for key in ARGUMENTS: pass", "variables = Variables()", "print(ARGLIST)"):
             self.flows(text + line + "\n")
             self.made("ful=y")

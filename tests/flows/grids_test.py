@@ -185,7 +185,7 @@ class Grids(Scratch):
         return netCDF4.Dataset(self.path("map.nc"), "w", format=kind)
 
     def test_netcdf_of_gmt(self):
-        # Grids as `gmt grdcut` writes them since version 4, and as it did before.
+        # Grids as `gmt grdcut` writes them since version 4, and as it wrote them before.
         for kind in ("NETCDF4", "NETCDF3_CLASSIC"):
             with self.netcdf(kind) as file:
                 file.Conventions, file.node_offset = "CF-1.7", np.int32(0)
@@ -281,7 +281,7 @@ class Grids(Scratch):
         self.write("STATIONS", "A XX 42.05 13.1 0 0\n")
         self.write("CMTSOLUTION", "PDE 2026 3 4 5 6 7.5 42.05 13.1 1 4 4 A\nevent name: A\ntime shift: 0\nhalf duration: 1\nlatitude: 42.05\nlongitude: 13.1\ndepth: 1\nMrr: 1e21\nMtt: 0\nMpp: 0\nMrt: 0\nMrp: 0\nMtp: 0\n")
         east, north = place(42.05, 13.1, 15)
-        # A mesh that includes the point by two metres on two sides, and one that misses it by as much.
+        # A mesh that includes the point by two metres on two sides, and a mesh that misses it by as much.
         for shift, status in ((-2, 0), (2, 1)):
             box = f"xmin={east + shift} xmax={east + 4000} ymin={north + shift} ymax={north + 4000}"
             subprocess.run(["bash", "-c", f"PATH={NAMES}:$PATH DATAPATH=./; sfhexmesh surfaces=4000,0 layers=2 nx=2 ny=2 {box} rho=2300 vp=3000 vs=1700 > m.rsf"], cwd=self.folder, check=True, capture_output=True)
@@ -300,7 +300,7 @@ class Grids(Scratch):
             for i, j in ((0, 0), (10, 4), (7, 1)):
                 place = [float(found[j, i])]
                 place = [42.7, 13.2][:wanted] + place + [42.7, 13.2][wanted + 1 :]
-                # The other coordinate is that of the same geodesic.
+                # The other coordinate belongs to the same geodesic.
                 both = grids._places((42.7, 13.2), np.array([found.x.values[i]]), np.array([found.y.values[j]]))
                 place[1 - wanted] = float(both[1 - wanted][0])
                 distance, azimuth, _ = gps2dist_azimuth(42.7, 13.2, *place)

@@ -87,7 +87,8 @@ class Handouts(Scratch):
             cells = ["".join(cell["source"]) for cell in handouts.notebook(chapter)["cells"] if cell["cell_type"] == "code"]
             run = [block for block in commands if any(block.strip() in cell for cell in cells)]
             self.assertEqual(len(commands) - len(run), left_out.get(name, 0), name)
-            # Commands that read files of the flow run in its folder; all others run where they do not overwrite any.
+            # Commands that read files of the flow run in its folder; all other commands run where they do not overwrite
+            # any files.
             apart = any("cd typed" in cell for cell in cells)
             beside = handouts.FLOW_FIRST in chapter.text() or not chapter.runs()
             self.assertEqual(apart, not beside, name)
@@ -144,7 +145,7 @@ class Handouts(Scratch):
             self.assertNotIn("## Answers", self.read(name))
             self.assertNotIn("2.013 km/s", self.read(name))
         self.assertIn("2.013 km/s", self.read("answers/01-first-shot.md"))
-        # If answers stay, their cells have a tag, by which nbconvert can leave them out.
+        # If answers are kept, their cells have a tag, by which nbconvert can leave them out.
         cells = handouts.notebook(self.chapter("user/01-first-shot"))["cells"]
         tagged = {bool(cell["metadata"].get("tags")) for cell in cells if "2.013 km/s" in "".join(cell["source"])}
         self.assertEqual(tagged, {True})

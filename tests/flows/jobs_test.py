@@ -58,8 +58,8 @@ class Jobs(Scratch):
             run = subprocess.run(words, input=text, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300)
             title = list(said)[-1]
             self.assertEqual(run.returncode, 0, f"{title}: {run.stderr}")
-            # There must be no warnings that the page does not explain, as it does the one about waves along the sea
-            # floor.
+            # There must be no warnings except those that the page explains, such as the warning about waves along the
+            # sea floor.
             warnings = [line for line in run.stderr.splitlines() if "warning: " in line and "waves along the interface" not in line]
             self.assertEqual(warnings, [], title)
             said[title] += run.stdout + run.stderr
@@ -126,7 +126,7 @@ class Jobs(Scratch):
         frequency = np.fft.rfftfreq(500, 0.003)
         self.assertLess(low[frequency > 6].max(), 0.05 * whole.max())
         self.assertGreater(np.corrcoef(self.array("quake").ravel(), self.array("filtered").ravel())[0, 1], 0.9)
-        # The run that was killed and continued gives the same result as the one that was not.
+        # The run that was killed and continued gives the same result as a run without an interruption.
         self.assertIn("continues after step", killed)
         self.assertRegex(killed, r"max = +0 at")
         np.testing.assert_array_equal(self.array("killed"), self.array("quake"))

@@ -82,7 +82,7 @@ class Operators(Scratch):
         vp = sifaka.grid(3000, x=(0, 10, 31), z=(0, 10, 21))
         words = dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200, sou=sifaka.points(x=150, z=50), rec=sifaka.points(x=[100, 200], z=20))
         words.update(nt=60, dt=0.001, stf="ricker", freq=25, m0=1e12, device="cpu", nb=8)
-        # Changes of vp, vs and density, on the axis after those of the grid.
+        # Changes of vp, vs and density, on the axis after the axes of the grid.
         change = xarray.concat([0 * vp] * 3, "component")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sifaka.ProgramWarning)
@@ -92,7 +92,7 @@ class Operators(Scratch):
             np.random.seed(0)
             self.assertTrue(pylops.utils.dottest(operator, *operator.shape, rtol=5e-6))
             data = operator @ np.ones(operator.shape[1])
-            # An axis without a name gets the name that the program uses.
+            # An axis without a name receives the name that the program uses.
             bare = sifaka.linop("sfvsborn2d-gpu", change.rename(component="axis3"), **words)
             gradient = bare.to_model(bare.H @ data)
             # Parameters of the program may have the names of the arguments.

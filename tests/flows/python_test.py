@@ -293,7 +293,7 @@ class Runs(Scratch):
             sifaka.points(x=[1, 2], z=[1, 2, 3])
         with self.assertRaisesRegex(FileNotFoundError, "did you mean sfvsgrad2d-gpu or sfvsgrad3d-gpu"):
             sifaka.run("sfvsgrad")
-        # Programs that are only on PATH are known, too.
+        # Programs that are only on PATH are found, too.
         with open(self.path("sfonpath2d-gpu"), "w", encoding="ascii"):
             pass
         with mock.patch.dict(os.environ, PATH=self.folder + os.pathsep + os.environ["PATH"]):
@@ -338,7 +338,7 @@ class Runs(Scratch):
             np.testing.assert_array_equal(data, wanted)
         with self.assertRaisesRegex(ValueError, "vp: 16777217 cannot be represented in single precision, which holds all whole numbers up to 16777216"):
             sifaka.run("sfvsfd2d-gpu", vp=(0 * real["vp"]).astype("i8") + 2**24 + 1, vs=real["vs"], den=real["den"], **points, **words)
-        # Everyday programs take integers as they are, and masks stay integers.
+        # Everyday programs accept integers unchanged, and masks remain integers.
         self.assertEqual(sifaka.run("window", np.arange(5), f1=2).dtype, np.int32)
         kept = sifaka.run("headerwindow", np.ones((3, 4), "f4"), mask=np.array([1, 0, 1]))
         self.assertEqual(kept.shape, (2, 4))

@@ -100,8 +100,8 @@ class Seismology(Scratch):
     def test_files_that_meshes_read(self):
         seismology.stations_file(inventory(), self.path("STATIONS"))
         self.assertEqual(self.read("STATIONS").split()[:6], ["AAA", "IV", "42.710000", "13.200000", "900.00", "0.00"])
-        # The default half duration is that of the catalogue: 1.05e-8 times the cube root of 2.787e22 dyne cm; if the
-        # event has a duration, it is half of that.
+        # The default half duration follows the catalogue: 1.05e-8 times the cube root of 2.787e22 dyne cm; if the event
+        # has a duration, it is half of that.
         own = event()
         seismology.cmt_file(own, self.path("CMT"))
         self.assertAlmostEqual(float(self.read("CMT").split("half duration:")[1].split()[0]), 0.3184, 3)
@@ -222,7 +222,7 @@ class Seismology(Scratch):
         self.assertEqual(list(again.station.values), ["IV.AAA", "IV.BBB.00"])
         np.testing.assert_allclose(again.t, data().t, atol=1e-6)
         np.testing.assert_array_equal(again.values[:, 1:], data().values[:, 1:])
-        # Stations stand in the order of the points that they are compared with, whatever the order of the files.
+        # Stations are in the order of the points with which they are compared, for any order of the files.
         turned = obspy.Stream(sorted(back, key=lambda trace: trace.id, reverse=True))
         self.assertEqual(list(seismology.from_stream(turned).station.values), ["IV.BBB.00", "IV.AAA"])
         xarray.testing.assert_identical(seismology.from_stream(turned, "2026-03-04T05:06:07.5", stations=["IV.AAA", "IV.BBB.00"]), again)
@@ -284,7 +284,7 @@ class Seismology(Scratch):
             self.assertAlmostEqual(trace.stats.back_azimuth, 90, delta=0.02)
         before = {trace.stats.channel[-1]: trace.data.copy() for trace in west}
         turned = {trace.stats.channel[-1]: trace.data for trace in west.copy().rotate("NE->RT")}
-        # Radial is away from the source, here west, and transverse is to the right of that, here north.
+        # Radial is away from the source, here west, and transverse is to the right of radial, here north.
         np.testing.assert_allclose(turned["R"], -before["E"], atol=0.1)
         np.testing.assert_allclose(turned["T"], before["N"], atol=0.1)
         heads = {}

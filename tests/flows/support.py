@@ -22,7 +22,7 @@ sys.path.append(FLOWS)
 
 from suite import packages
 
-# The folder where ./sconsw test installs what is not part of Python: numpy, xarray, ObsPy and others.
+# The folder in which ./sconsw test installs packages that are not part of Python: numpy, xarray, ObsPy and others.
 PACKAGES = packages.folder(TOP)
 
 

@@ -9,7 +9,7 @@ from support import TOP
 from suite import dist
 
 OLDEST = tuple(map(int, re.fullmatch(r">=(\d+)\.(\d+)", dist.PYTHON).groups()))
-# Methods, functions and modules that were added in 3.9 to 3.14; numpy has some of the mathematical ones, too.
+# Methods, functions and modules that were added in 3.9 to 3.14; numpy has some of the mathematical functions, too.
 LATER = set(
     "removeprefix removesuffix bit_count pairwise batched is_relative_to with_stem hardlink_to randbytes binomialvariate to_thread TaskGroup "
     "file_digest unparse get_annotations linear_regression StrEnum ExceptionGroup add_note anext aiter".split()

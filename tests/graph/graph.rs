@@ -21,7 +21,7 @@ pub struct Contribution {
 }
 
 /// A subdomain, without its fields. The exchanged memory contains the sums of its nodes, then all contributions to
-/// them, its own and those that it receives, in the order of nodes and edges.
+/// them, its own contributions and the ones that it receives, in the order of nodes and edges.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub number: usize,
@@ -33,7 +33,7 @@ pub struct Part {
     pub shared: usize,
     pub links: Vec<Link>,
     pub sums: OrderedSum,
-    /// The stage of a step that does all this; there is none after it, and those before do nothing.
+    /// The stage of a step in which all of this happens; no stage follows it, and earlier stages do nothing.
     pub stage: usize,
 }
 

@@ -1,5 +1,5 @@
 //! A third method, on an irregular graph: the time loop, halos with ordered sums, groups, ranks, records and states
-//! work for it as for the methods of the engine, and give the same bits for every cut.
+//! work for it in the same way as for the methods of the engine, and give the same bits for every cut.
 
 #[path = "../support/emulator.rs"]
 mod emulator;
@@ -99,7 +99,7 @@ fn ranks_give_the_same_bits() {
 }
 
 /// The pieces of all links between two ranks have different tags, even if a link has fewer pieces in another stage;
-/// otherwise a rank would mistake the pieces of one neighbour for those of another.
+/// otherwise a rank would mistake the pieces of one neighbour for another's.
 #[test]
 fn links_with_a_quiet_stage_give_the_same_bits_on_ranks() {
     let whole = run(on_host(sectors(1, 0)));
@@ -119,7 +119,7 @@ fn links_with_a_quiet_stage_give_the_same_bits_on_ranks() {
     }
 }
 
-/// Pieces and sums are those of their stage.
+/// Pieces and sums belong to their stage.
 #[test]
 fn exchanges_in_the_second_stage_give_the_same_bits() {
     let late = |mut part: Part| {

@@ -50,7 +50,7 @@ fn ranks_of_mpi_give_the_same_bits() {
     }
 }
 
-/// Distributes five sectors over the ranks; rank 0 compares the result with that of one process.
+/// Distributes five sectors over the ranks; rank 0 compares the result with the result of one process.
 fn rank() {
     let world = World::start().expect("MPI starts");
     let (rank, ranks) = (world.rank(), world.size());

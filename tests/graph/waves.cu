@@ -19,7 +19,7 @@ KERNEL(contribute)(const struct Waves a) {
     EACH(k) a.memory[a.table[k].place] = a.table[k].stiffness * (a.now[a.table[k].other] - a.now[a.table[k].node]);
 }
 
-// The values of the next step replace those of the step before this one.
+// The values of the next step replace the values of the previous step.
 KERNEL(advance)(const struct Waves a) {
     EACH(k) a.before[k] = FMA(a.dt2, k == a.source ? a.memory[k] + a.strength : a.memory[k], (a.now[k] + a.now[k]) - a.before[k]);
 }

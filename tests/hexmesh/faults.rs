@@ -169,7 +169,7 @@ fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
 #[test]
 fn an_absorbing_face_inside_is_refused_with_both_elements() {
     let mut mesh = Spoilt::new();
-    // The inner faces of an element are those that are in neither list.
+    // The inner faces of an element are the faces in neither list.
     let own: Vec<i32> = [&mesh.absorbing, &mesh.free]
         .into_iter()
         .flat_map(|list| list.chunks(2).filter(|pair| pair[0] == 0).map(|pair| pair[1]))
@@ -248,7 +248,7 @@ fn elements_of_foreign_files_are_named_as_the_files_name_them() {
         ),
         (
             "2 1 3 1000000000000\n9 1 2 3 4\n",
-            ["1000000000000 is more than the file holds", "line 30"],
+            ["is 1000000000000, more than the file can hold", "line 30"],
         ),
         ("2 1 16 1\n9 1 2 3 4 5 6 7 8\n", ["quad8", "only quad4 and quad9"]),
     ] {

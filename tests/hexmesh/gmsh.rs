@@ -96,7 +96,7 @@ fn elements_of_version_2_without_groups() {
     let text = text.replace("$Elements\n2\n", "$Elements\n3\n");
     let error = format!("{:#}", read("v2.msh", text.as_bytes(), true).unwrap_err());
     assert!(
-        error.contains("`$EndElements` is no tag of an element"),
+        error.contains("`$EndElements` is not a valid tag of an element"),
         "{error}"
     );
 }
@@ -135,9 +135,9 @@ fn what_cannot_be_read_is_a_sentence() {
     let text = sentence("quad4.msh", "$Nodes\n15 25", "$Nodes\n15 26");
     assert!(text.contains("line") && text.contains("says 26"), "{text}");
     let text = sentence("quad4.msh", "$Nodes\n15 25", "$Nodes\n15 1000000000000");
-    assert!(text.contains("more than the file holds"), "{text}");
+    assert!(text.contains("more than the file can hold"), "{text}");
     let text = sentence("quad4.msh", "2000 0 -1000", "2000 zero -1000");
-    assert!(text.contains("`zero` is no coordinate"), "{text}");
+    assert!(text.contains("`zero` is not a valid coordinate"), "{text}");
     let text = sentence("hex8.msh", "$Elements", "$Elephants");
     assert!(text.contains("$Elephants has no $EndElephants"), "{text}");
     let text = format!("{:#}", read("a.msh", b"", true).unwrap_err());
@@ -172,7 +172,7 @@ proptest! {
             file.truncate(cut.index(file.len()));
         }
         if let Ok((raw, _)) = read(name, &file, true) {
-            // Reading gives a mesh or an error, and nothing else happens.
+            // Reading returns a mesh or an error; no other outcome is allowed.
             let _ = if raw.ndim == 2 { Mesh::<2>::new(raw.parts()).err() } else { Mesh::<3>::new(raw.parts()).err() };
         }
     }

@@ -1,4 +1,4 @@
-//! Meshes from files: the readers of other programs' files, including hostile files, and `sfhexmesh` as users run it.
+//! Meshes from files: the readers of other programs' files, including malformed files, and `sfhexmesh` as users run it.
 
 mod boxes;
 mod faults;

@@ -305,7 +305,7 @@ fn files_of_a_mesh_are_named_after_it() {
         assert!(desk.path(&format!("{nodes}-nodes.rsf")).exists(), "{nodes}");
         desk.ran(&format!("sfhexmesh mesh={mesh}.rsf > report.rsf"));
     }
-    // The files can be moved with the mesh, and those next to it take precedence over those of the current folder.
+    // The files can be moved with the mesh, and files next to it take precedence over files in the current folder.
     desk.ran("cp box-nodes.rsf deep-nodes.rsf && cp box-regions.rsf deep-regions.rsf && sfhexmesh mesh=sub/deep.rsf > report.rsf");
     desk.ran("mv sub moved && sfhexmesh mesh=moved/deep.rsf > report.rsf");
     // The mesh may be made again under its name; base= is used as given, and output to a pipe has no name.
@@ -416,6 +416,7 @@ fn the_step_is_set_by_the_stiffest_element_in_a_mesh_with_a_doubling_too() {
     let (_, rest) = rest.split_once("(x, y, z) = (").expect("a place");
     let (place, _) = rest.split_once(')').expect("a place");
     let depth = place.rsplit(", ").next().and_then(|z| z.parse::<f64>().ok());
-    // The step is limited by thin elements of the soft rock, not by those of the hard rock, whose nodes they share.
+    // The step is limited by thin elements of the soft rock, not by the thin elements of the hard rock, whose nodes
+    // they share.
     assert!(depth.is_some_and(|z| z < 60.0), "{place}");
 }

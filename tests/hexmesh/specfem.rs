@@ -167,7 +167,7 @@ fn what_does_not_fit_together_is_a_sentence() {
     );
 }
 
-/// The table has what SPECFEM3D's examples have: comments, empty lines, materials that no element has, tomography
+/// The table has the features of SPECFEM3D's examples: comments, empty lines, materials that no element has, tomography
 /// files.
 #[test]
 fn tables_of_materials_are_read_as_they_are() {
@@ -211,7 +211,7 @@ fn layers_of_cpml_are_refused_with_their_file() {
         [[0, 7], [3, 1], [1, 3]]
     );
     for (text, words) in [
-        ("3\n1 7\n4 1\n", "3 is more than the file holds"),
+        ("3\n1 7\n4 1\n", "is 3, more than the file can hold"),
         ("1\n1 7\n4 1\n", "more lines than the 1 elements of CPML"),
         ("2\n1 7\n1 1\n", "element 1 is given twice"),
         (

@@ -133,13 +133,13 @@ fn the_whole_mesh_of_the_paper() {
 #[test]
 fn volumes_of_all_layers_are_those_of_shells() {
     let desk = Desk::new();
-    // Elements are one degree wide; those of the paper are three times finer.
+    // Elements are one degree wide; the elements of the paper are a third as wide.
     let (_, raw) = chunk(&desk, "nx=16 width=16,24 ny=24 lat=-50 lon=170 turn=33 judge=n");
     let angle = Chunk::new(-50.0, 170.0, 33.0, [16.0, 24.0]).solid_angle();
     let radii = mantle();
     for (volume, ends) in volumes::<3>(&raw).iter().zip(radii.windows(2)) {
         let exact = angle / 3.0 * (ends[1].powi(3) - ends[0].powi(3));
-        // Files hold nodes in float32, which rounds them at random to half metres; the crust is only ten kilometres
+        // Files store nodes in float32, which rounds them at random to half metres; the crust is only ten kilometres
         // thick.
         assert!((volume / exact - 1.0).abs() < 2e-6, "{ends:?}: {volume} {exact}");
     }

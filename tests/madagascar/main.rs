@@ -143,10 +143,10 @@ fn compare_axes(what: &str, got: &[Axis], expected: &[Axis], complaints: &mut Ve
 }
 
 /// Runs on one machine that must give the same bits, the first of which is compared with the reference, and the text
-/// about its device that each must print.
+/// about its device that each run must print.
 type Runs<'a> = (&'a [&'a str], &'a str);
 
-/// One run with one thread, and one with three slabs and all threads.
+/// One run with one thread, and another with three slabs and all threads.
 const ON_CPU: Runs = (&["device=cpu threads=1", "device=cpu ngpu=3"], ": CPU, ");
 
 /// Runs one case in each way; returns complaints about the results.
@@ -246,8 +246,8 @@ fn every_run_in_3d_is_reproduced() {
     every_run(3, ON_CPU);
 }
 
-/// Runs on one GPU, and on as many as there are up to four, with the kernels of the model's class and those of the most
-/// general one.
+/// Runs on one GPU, and on as many as there are up to four, with the kernels of the model's class and of the most
+/// general class.
 #[test]
 fn every_run_is_reproduced_on_gpus() {
     let count = real::gpus("runs of Madagascar's programs");

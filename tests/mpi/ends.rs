@@ -5,7 +5,7 @@ use crate::shot::{desk, middle, wavelet_header};
 use crate::{command, launch, launcher, messages, started, words};
 use std::time::{Duration, Instant};
 
-/// The longest time that any end may take.
+/// The longest time that ending the ranks may take in any case.
 const SOON: Duration = Duration::from_secs(100);
 
 #[test]
@@ -42,7 +42,7 @@ fn a_cell_that_no_run_can_use_is_reported_by_its_rank() {
     let desk = desk(3);
     let mut density = desk.read("den.rsf");
     let last = density.len() - 1;
-    // Of several faulty cells, the first one is reported.
+    // If there are several faulty cells, the first one is reported.
     for (cell, rank) in [(last, "rank 2 on "), (0, "rank 0 on ")] {
         density[cell] = -1.0;
         desk.dataset("den.rsf", &crate::shot::grid(3), &density);
@@ -156,7 +156,7 @@ fn a_full_disk_on_one_rank_is_reported_by_it() {
     };
     let desk = desk(3);
     let words = format!("{} threads=1 wav=wav.rsf wfl=w.rsf snap=y jsnap=2", words(3));
-    // A limit on the size of files stands for a full disk: MPI's own files fit, but the snapshots (34 MB) do not.
+    // A limit on the size of files represents a full disk: MPI's own files fit, but the snapshots (34 MB) do not.
     let limited = format!("sh -c 'trap \"\" XFSZ; ulimit -f 40000; exec {words}'");
     let begun = Instant::now();
     let done = launch(&desk, mpirun, &format!("-n 1 {words} : -n 1 {limited} >d.rsf"));
@@ -178,7 +178,7 @@ fn a_reader_that_leaves_ends_all_ranks_as_it_ends_one() {
         return;
     };
     let desk = desk(2);
-    // The data are more than buffers hold, 16 kB per step, so that the run is stopped in its middle.
+    // The run writes 16 kB per step, more data than fit in the buffers, so that it is stopped in its middle.
     desk.dataset("rec.rsf", "n1=2 n2=2000", &middle(2).repeat(2000));
     let steps = 20_000;
     desk.dataset(

@@ -6,7 +6,7 @@ use crate::velocity_stress;
 use crate::{Desk, Outcome, launch, launcher, messages, words};
 use std::time::{Duration, Instant};
 
-/// The longest time that an end may take.
+/// The longest time that ending the ranks may take.
 const SOON: Duration = Duration::from_secs(100);
 
 /// The command line of a rank that finds this driver; `None` if no fake driver can be built.
@@ -35,7 +35,7 @@ fn two(desk: &Desk, mpirun: &str, drivers: [Driver; 2], more: [&str; 2]) -> Opti
     let second = rank(desk, drivers[1], more[1])?;
     let begun = Instant::now();
     let done = launch(desk, mpirun, &format!("{first} : {second} >d.rsf"));
-    // A run that succeeds may take its time, but a refusal may not.
+    // A run that succeeds may take long, but a refusal may not.
     let late = done.code != 0 && begun.elapsed() > SOON;
     assert!(!late, "{:?}: {}", begun.elapsed(), done.err);
     Some(done)

@@ -29,7 +29,7 @@ fn launcher(test: &str) -> Option<&'static str> {
 /// Seconds after which a run that hangs is ended.
 const PATIENCE: u32 = 300;
 
-/// What a launcher prints that could not start on a busy machine, before any rank exists.
+/// The output of a launcher that could not start on a busy machine, before any rank exists.
 const NOT_STARTED: &str = "PMIx server's listener thread failed to start";
 
 /// Runs the launcher with a line of arguments and shell redirections, once more if it could not start.
@@ -70,7 +70,7 @@ fn words(ndim: usize) -> String {
     )
 }
 
-/// The messages of the programs in a text, without warnings and without those of the launcher.
+/// The messages of the programs in a text, without warnings and without the launcher's messages.
 fn messages(text: &str) -> Vec<&str> {
     let ours = |line: &&str| {
         ["sfewefd", "sfvs", "sfsem"]

@@ -13,7 +13,8 @@ fn bits(desk: &Desk, name: &str) -> Vec<u32> {
     desk.read(name).into_iter().map(f32::to_bits).collect()
 }
 
-/// Starts three ranks, kills the second one as soon as there is a state, and continues with the commands `heirs`.
+/// Starts three ranks, kills the second one as soon as there is a state, and continues with each of the commands
+/// `heirs`.
 fn killed_and_resumed(desk: &Desk, mpirun: &str, words: &str, heirs: &[&str]) {
     let outputs = "snap=y wfl=w.rsf datapath=./";
     let done = desk.sh(&format!(

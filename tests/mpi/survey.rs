@@ -1,4 +1,4 @@
-//! Several shots on several ranks: each rank models whole shots, and the data are those of one process.
+//! Several shots on several ranks: each rank models whole shots, and the data equal those of one process.
 
 use crate::desk::outcome;
 use crate::{Desk, command, launch, launcher, messages, shot, started, velocity_stress};
@@ -209,7 +209,8 @@ fn what_is_wrong_is_reported_once() {
     assert_eq!(done.code, 0, "{}", done.err);
 }
 
-/// A signal ends the ranks; the shots that rank 0 has are in its file, and another number of ranks makes the others.
+/// A signal ends the ranks; the shots that rank 0 has received are in its file, and another number of ranks computes
+/// the remaining shots.
 #[test]
 fn a_survey_that_is_ended_goes_on() {
     let Some(mpirun) = launcher("survey::a_survey_that_is_ended_goes_on") else {
@@ -268,7 +269,7 @@ fn stacked() -> Desk {
     desk
 }
 
-/// Operators, gradients and images, their inputs, and what they write in addition to their output.
+/// Operators, gradients and images, their inputs, and the files that they write in addition to their output.
 const OPERATORS: [(&str, &str, &[&str]); 4] = [
     (
         "sfvsgrad2d-gpu wavelet=estimate misfit=misfit.rsf source=source.rsf",
@@ -422,7 +423,7 @@ fn operators_report_what_is_wrong_once() {
     let desk = stacked();
     let mut bad = desk.read("data.rsf");
     let shot = bad.len() / SHOTS;
-    // Of five shots, rank 0 adds up the first two, and rank 1 the next ones.
+    // Rank 0 adds up the first two of five shots, and rank 1 the remaining ones.
     bad[2 * shot + 1] = f32::NAN;
     desk.dataset(
         "bad.rsf",

@@ -204,7 +204,8 @@ impl World {
     }
 }
 
-/// Receivers on every plane but the last, and between all neighbouring planes, from one end of the grid to the other.
+/// Receivers on every plane except the last, and between all neighbouring planes, from one end of the grid to the
+/// other.
 fn along(padded: &Padded, point: impl Fn(f32) -> Point) -> Vec<Point> {
     let axis = padded.ndim() - 1;
     let step = 0.5 * padded.d()[axis];

@@ -1,5 +1,5 @@
-//! A field that leaves the range of numbers ends the run, and the message says when and where, independent of the
-//! slabs.
+//! A field that leaves the range of numbers ends the run, and the message gives the step and the place, independently
+//! of the slabs.
 
 use crate::shots::{medium, run_on, shot};
 use kernels::Error;

@@ -1,4 +1,4 @@
-//! Ranks that each hold only their part of the model give the same bits as one process.
+//! Ranks that each store only their part of the model give the same bits as one process.
 
 use crate::cases::{World, difference, settings};
 use crate::shots::{Tape, part};
@@ -138,7 +138,7 @@ fn a_fault_ends_all_ranks_and_one_reports_it() {
         .filter(|r| matches!(r.1, Err(Error::Elsewhere)))
         .count();
     assert_eq!((reporting.len(), elsewhere), (1, results.len() - 1));
-    // The cell that is reported is that of one process: the ranks agree on the first one.
+    // The reported cell is the same as in one process: the ranks agree on the first one.
     let alone = &among(&world, &shot, &[&[60]], ParallelOptions::default())[0].1;
     assert_eq!(format!("{:?}", results[reporting[0]].1), format!("{alone:?}"));
     // The records before the failure are complete.
@@ -146,7 +146,7 @@ fn a_fault_ends_all_ranks_and_one_reports_it() {
     assert!(!results[0].0.steps.is_empty());
 }
 
-/// Parts of a snapshot may be interleaved with those of other ranks, as for parts of a mesh, and a rank may have no
+/// Parts of a snapshot may be interleaved with parts of other ranks, as for parts of a mesh, and a rank may have no
 /// receiver.
 #[test]
 fn records_of_ranks_come_together_in_their_places() {
@@ -171,7 +171,7 @@ fn records_of_ranks_come_together_in_their_places() {
         let mut gather =
             Gather::new(ranks, &mut tape, &schedule, SnapshotWriter::Root, places).expect("a gather");
         for it in 0..schedule.nt {
-            // A rank knows only the values of its own receivers.
+            // A rank has only the values of its own receivers.
             let mut known = trace(it);
             for (k, x) in known.iter_mut().enumerate() {
                 if !receivers[own].contains(&(k % 4)) {
@@ -203,8 +203,8 @@ fn records_of_ranks_come_together_in_their_places() {
     );
 }
 
-/// A run that continues from a state has all earlier records: those that wait for their batch are written together with
-/// the state.
+/// A run that continues from a state has all earlier records: records that wait for their batch are written together
+/// with the state.
 #[test]
 fn records_that_wait_are_handed_on_before_a_state() {
     let schedule = Schedule {

@@ -1,5 +1,5 @@
 //! A run that was saved and is continued on other slabs, threads and ranks gives the same bits as an uninterrupted run;
-//! the bytes of the states are the same, too.
+//! the bytes of the states are also the same.
 
 use crate::cases::{World, difference, settings};
 use crate::saved_states::{Draw, MemorySource, MemoryStore, from_step};

@@ -54,7 +54,7 @@ fn any_second_level_gives_the_same_displacement() {
     }
 }
 
-/// A register of 8 numbers gives the same result for each number as one of 16.
+/// A register of 8 numbers gives the same result for each number as a register of 16.
 #[test]
 fn narrower_registers_give_the_same_displacement() {
     for world in [World::plane(), World::volume()] {

@@ -57,7 +57,7 @@ fn acceleration(u: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Samples within `reach` of another one.
+/// Samples within `reach` of another sample.
 fn near(expected: f64, reach: f64) -> RangeInclusive<usize> {
     (expected - reach) as usize..=(expected + reach) as usize
 }
@@ -76,8 +76,8 @@ fn model_around(offsets: &[Vector]) -> Padded {
     Padded::new(&Grid::new_3d(n, low.map(|o| o as f32), [1.0; 3]), NB)
 }
 
-/// Models a medium and compares the times of the given waves along the given directions (x, y, z). Of two opposite
-/// directions, which are equivalent, a test takes the one that makes the model smaller.
+/// Models a medium and compares the times of the given waves along the given directions (x, y, z). Two opposite
+/// directions are equivalent, and a test takes the direction that makes the model smaller.
 fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector]) {
     let w = Ricker::starting_at_zero(0.15);
     let dt = f64::from(DT);

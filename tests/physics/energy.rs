@@ -201,6 +201,6 @@ fn the_upwind_condition_is_stable_for_two_hundred_thousand_steps() {
         steps[0] < 60_000 && steps[1] < 7_000 && steps[2] < 30_000,
         "{steps:?}"
     );
-    // The largest displacement was about 1, and what is left is below the normal range of float32.
+    // The largest displacement was about 1, and the remaining displacement is below the normal range of float32.
     assert!(left < 1e-30, "{left:e}");
 }

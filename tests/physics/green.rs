@@ -13,10 +13,10 @@
 //! `- (6 g_n g_p g_q - g_n d_pq - g_p d_nq - 2 g_q d_np) M(t - r/b) / (b^2 r^2)`
 //! `+ g_n g_p g_q M'(t - r/a) / (a^3 r) - (g_n g_p - d_np) g_q M'(t - r/b) / (b^3 r)`.
 //!
-//! The engine subtracts the wavelet w times the bell B (1 at its centre, not normalised) from the force density: a
-//! cell carries the force `-w B dz dx dy`. Subtracted from a normal stress it changes the force density by
-//! `-d_p (w B)`, which is that of the moment density `+w B`: a cell carries the moment `+w B dz dx dy`. The bell is
-//! accounted for exactly, as the sum of its cells. Vectors here are (z, x, y).
+//! The engine subtracts the wavelet w times the bell B (1 at its centre, not normalised) from the force density: a cell
+//! carries the force `-w B dz dx dy`. Subtracted from a normal stress it changes the force density by `-d_p (w B)`,
+//! which corresponds to the moment density `+w B`: a cell carries the moment `+w B dz dx dy`. The bell is accounted for
+//! exactly, as the sum of its cells. Vectors here are (z, x, y).
 
 use crate::shots::{Ricker, largest, largest_difference, magnitude, medium, relative_difference, run, shot};
 use kernels::grid::{Grid, Padded};
@@ -121,8 +121,8 @@ fn of_the_bell(radiation: Radiation<'_>, x: [f64; 3], t: f64) -> [f64; 3] {
     sum
 }
 
-/// Number of samples until the S wave has passed. A rigid wall would have reflected P by then; what the absorbing frame
-/// reflects is part of the misfit.
+/// Number of samples until the S wave has passed. A rigid wall would have reflected P by then; reflections from the
+/// absorbing frame are part of the misfit.
 fn passed(w: &Ricker, x: [f64; 3]) -> usize {
     ((length(x) / B + w.t0 + 0.5 / w.f) / f64::from(DT)) as usize
 }

@@ -1,4 +1,5 @@
-//! Physics that needs no other program: the engine compared with formulas, symmetries and conservation laws.
+//! Physics that can be tested without other programs: the engine compared with formulas, symmetries and conservation
+//! laws.
 
 #[path = "../support/christoffel.rs"]
 mod christoffel;

@@ -43,7 +43,7 @@ fn alternating(width: f64) -> [f64; 2] {
         ..shot(dt, samples, line, vec![[170.0, 80.0, 0.0]])
     };
     let tape = run_on::<f32>(&s, medium(&padded, cell), 2, &[]).expect("the shot runs");
-    // `field` is the vertical one of the two components along the middle column.
+    // `field` is the vertical component along the middle column.
     let all = records_of(2 * 321 * nt, tape.snapshots.iter().flat_map(|(_, u)| u));
     let field = |it: usize| &all[2 * 321 * it..][..321];
     let direct = largest((0..500).map(|it| field(it)[180]));

@@ -13,7 +13,7 @@ use kernels::medium::{Speeds, Stiffness};
 use kernels::methods::displacement::Shot;
 
 const VS: f64 = 1.0;
-/// Speed of the Rayleigh wave relative to that of S.
+/// Speed of the Rayleigh wave relative to the S speed.
 const RAYLEIGH: f64 = 0.9194;
 const NBELL: i32 = 3;
 /// Distances of the receivers from the epicentre, in Rayleigh wavelengths.
@@ -23,7 +23,7 @@ const AWAY: [f64; 2] = [2.0, 6.0];
 struct WaveErrors {
     /// By how much the wave is too slow between the receivers, in per cent of its speed.
     slow: f64,
-    /// Largest vertical displacement at the nearer receiver relative to the exact one, in per cent.
+    /// Largest vertical displacement at the nearer receiver relative to the exact displacement, in per cent.
     amplitude: f64,
     /// Largest misfit there relative to the largest displacement, in per cent.
     misfit: f64,

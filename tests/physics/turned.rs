@@ -85,7 +85,7 @@ fn upright_traces(ndim: usize, receivers: &[[f64; 3]], nt: usize) -> Vec<[Vec<f6
     traces(ndim, &rotation(0.0, 0.0), receivers, nt)
 }
 
-/// Checks that arrival times agree to 0.5 % and amplitudes to 2 % with those in the upright medium.
+/// Checks that arrival times agree to 0.5 % and amplitudes to 2 % with the values in the upright medium.
 fn same_waves(ndim: usize, (nu, alpha): (f64, f64), receivers: &[[f64; 3]], still: &[[Vec<f64>; 3]]) {
     let nt = still[0][0].len();
     let moved = traces(ndim, &rotation(nu, alpha), receivers, nt);

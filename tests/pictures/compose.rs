@@ -220,7 +220,7 @@ fn a_label_points_at_a_place_of_the_standard_page() {
         "-",
     );
     assert!(!around(&bare, tip));
-    // Half an inch from the tip there is the outline of an oval; the position is given by other parameters.
+    // Half an inch from the tip there is the outline of an oval; the position is set by other parameters.
     let oval = desk.pixels(
         "box x0=2.5 y0=2.5 scale0=2 xt=4 yt=2 scalet=0.5 x_oval=0.5 y_oval=1 pointer=n lab_color=2 lab_fat=10",
         "-",

@@ -129,8 +129,8 @@ fn frames(bytes: &[u8]) -> (usize, f64) {
     )
 }
 
-/// Planes with the values 1, 10 and 100: by default one clip is chosen from their three clips, and with `gainpanel=` it
-/// is that of the requested plane.
+/// Planes with the values 1, 10 and 100: by default one clip is chosen from their three clips, and with `gainpanel=`
+/// the clip of the requested plane is used.
 #[test]
 fn movies_have_the_gain_of_their_planes_or_of_the_requested_one() {
     let desk = Desk::new();
@@ -194,7 +194,7 @@ fn gifs_have_the_same_frames() {
         shown.push(screen.clone());
     }
     assert_eq!(shown.len(), 5);
-    // The last frame is what grey draws of that plane, except for the palette.
+    // The last frame is the same as grey's picture of that plane, except for the palette.
     let still = desk.pixels("grey width=400 color=viridis frame=4 clip=5e-9", "waves");
     let pairs = still.bytes.chunks(3).zip(shown[4].chunks(4));
     let worst = pairs

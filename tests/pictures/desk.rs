@@ -233,7 +233,7 @@ impl Svg {
         self.words.iter().map(|words| words.text.as_str()).collect()
     }
 
-    /// Checks that texts neither touch each other nor leave the picture.
+    /// Checks that texts neither touch each other nor extend beyond the picture.
     pub fn check_texts(&self, what: &str) {
         for (number, one) in self.words.iter().enumerate() {
             let [left, top, right, bottom] = one.place;
@@ -317,7 +317,7 @@ fn numbers(text: &str) -> [f64; 4] {
     numbers.try_into().unwrap()
 }
 
-/// Writes n1=40 n2=60 values: -1 in the upper left quarter, +1 in the lower right one, 0 elsewhere.
+/// Writes n1=40 n2=60 values: -1 in the upper left quarter, +1 in the lower right quarter, 0 elsewhere.
 pub fn quarters(desk: &Desk) {
     let value = |z: usize, x: usize| match (z < 20, x < 30) {
         (true, true) => -1.0,

@@ -179,7 +179,7 @@ fn pclip_bias_and_power() {
     desk.floats("equal", "n1=10 n2=10", &equal);
     let kept = desk.pixels("grey clip=50 gpow=0", "equal").inside(0.05, 0.35)[0];
     assert!((190..=193).contains(&kept), "{kept}");
-    // The power acts on values below bias= as on those above it: 3 is as far below 50 as 97 above it.
+    // The power acts on values below bias= in the same way as on values above it: 3 is as far below 50 as 97 above it.
     let below = |words: &str| {
         let pixels = desk.pixels(&format!("grey bias=50 clip=50 {words}"), "ramp");
         i32::from(pixels.inside(0.05, 0.35)[0])

@@ -42,7 +42,8 @@ impl Dice {
         choice[self.below(choice.len())]
     }
 
-    /// Values of one kind: difficult ones, a single one of them, a steep curve, or noise with a few difficult ones.
+    /// Values of one kind: difficult values, a single difficult value, a steep curve, or noise with a few difficult
+    /// values.
     fn values(&mut self, count: usize) -> Vec<f32> {
         let kind = self.below(5);
         let one = VALUES[self.below(VALUES.len())];

@@ -1,6 +1,6 @@
-//! Pictures as they were when they were last checked by eye: every number of the drawing is in `tests/data/pictures`.
-//! After an intended change, draw them again with `KEEP_PICTURES=1 cargo test -p programs --test pictures kept`, check
-//! them in a browser, and commit them.
+//! Pictures as they were when last inspected: every number of the drawing is in `tests/data/pictures`. After an
+//! intended change, draw them again with `KEEP_PICTURES=1 cargo test -p programs --test pictures kept`, check them in a
+//! browser, and commit them.
 
 use std::fmt::Write;
 use std::fs;

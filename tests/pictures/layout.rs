@@ -1,4 +1,4 @@
-//! No text touches another one or leaves the picture, for any parameters.
+//! No text touches another or extends beyond the picture, for any parameters.
 
 use crate::desk::{Desk, waves};
 

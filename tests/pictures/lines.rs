@@ -87,8 +87,8 @@ fn names_of_axes() {
     assert!(bare.words.is_empty(), "{:?}", bare.texts());
 }
 
-/// Letters for which the font has no small form are drawn smaller, above or below the line, and the next ones are on
-/// the line again.
+/// Letters for which the font has no small form are drawn smaller, above or below the line, and the following letters
+/// are on the line again.
 #[test]
 fn letters_are_raised_and_lowered() {
     let desk = Desk::new();
@@ -119,7 +119,7 @@ fn letters_are_raised_and_lowered() {
         assert!((height(one) / capital - share).abs() < 0.02, "{title:?}");
         assert!(((line[3] - one[3]) / size - up).abs() < 0.02, "{title:?}");
     }
-    // Each letter begins after the end of the previous one.
+    // Each letter begins after the end of the previous letter.
     assert!(
         [line, lowered, again, raised, last]
             .windows(2)

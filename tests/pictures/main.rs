@@ -1,4 +1,4 @@
-//! The programs that draw: what their pictures show, and their messages if they cannot draw.
+//! The programs that draw: the contents of their pictures, and their messages if they cannot draw.
 
 mod compose;
 mod cube;

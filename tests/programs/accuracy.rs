@@ -140,8 +140,8 @@ fn measured(desk: &Desk, case: &Case, cell: f64) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/accuracy.txt"))), ..ProptestConfig::default() })]
 
-    /// The errors are within `error=` and no lower order achieves that; if no order does, the suggested spacing is
-    /// right.
+    /// The errors are within `error=`, and no lower order achieves this; if no order achieves it, the suggested spacing
+    /// does.
     #[test]
     fn waves_keep_to_the_error_that_is_allowed(case in cases()) {
         let desk = Desk::new();
@@ -174,7 +174,7 @@ fn refused(desk: &Desk, line: &str, expected: &str) {
     assert!(run.code == 1 && last.contains(expected), "{expected}: {run:?}");
 }
 
-/// An impossible request, and one of two parameters without the other, gives an error message.
+/// An impossible request causes an error message, and so does one of two parameters without the other.
 #[test]
 fn what_cannot_be_had_is_refused() {
     let desk = model(2);
@@ -281,7 +281,7 @@ fn all_paths_take_the_same_differences() {
     let (_, misfit) = run.err.rsplit_once("misfit ").unwrap();
     let misfit: f64 = misfit.trim().parse().unwrap();
     let size: f64 = one.iter().map(|&x| 0.5 * f64::from(x).powi(2)).sum();
-    // The recorded steps are those of the modelling program, so only rounding remains.
+    // The recorded steps are the same as in the modelling program, so only rounding remains.
     assert!(
         misfit < 1e-9 * size && run.err.contains("accuracy: order 8"),
         "{misfit:e} {run:?}"

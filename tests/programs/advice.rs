@@ -1,4 +1,4 @@
-//! Warnings of the velocity-stress programs where the user may have intended something else.
+//! Warnings of the velocity-stress programs about settings that the user may not have intended.
 
 use crate::desk::{Desk, Outcome};
 use crate::velocity_stress::{desk, line};
@@ -296,7 +296,7 @@ fn windows_have_the_places_of_their_nodes_and_lone_snapshots_are_warned_of() {
         &desk,
         2,
         "snap=y wfl=wfl.rsf",
-        &["only snapshot is that of the first step", "jsnap="],
+        &["only snapshot is the one of the first step", "jsnap="],
     );
     warned(
         &desk,
@@ -453,7 +453,7 @@ fn models_and_points_of_other_dimensions_name_their_program() {
     }
 }
 
-/// Programs that do not take files of earthquakes refuse them, and name what they take.
+/// Programs that do not take files of earthquakes refuse them, and name the parameters that they accept.
 #[test]
 fn files_of_earthquakes_are_refused_in_a_plane_with_what_it_takes() {
     let say = |desk: &Desk, program: &str, word: &str| {

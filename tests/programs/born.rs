@@ -219,7 +219,7 @@ fn bad_input_is_refused() {
     let gradient = linearised(2, "").replace("sfvsborn2d-gpu", "sfvsgrad2d-gpu");
     for (kind, expected) in [
         ("correlation", "ignores traces that are zero"),
-        ("squares", "their misfit is that of the modelled records only"),
+        ("squares", "their misfit is due to the modelled records alone"),
     ] {
         let run = desk.ran(&format!("{gradient} kind={kind} misfit=m.rsf < zero.rsf > g.rsf"));
         assert!(
@@ -332,12 +332,12 @@ fn rungs_under_memory() {
         line.replace("nt=60", "nt=400")
     ));
     assert!(
-        run.code == 1 && run.err.contains("keep=boundary keeps no waves inside"),
+        run.code == 1 && run.err.contains("keep=boundary does not keep the waves inside"),
         "{run:?}"
     );
 }
 
-/// Memory that boundary saving takes once, in addition to the boundaries, is part of `memory=`.
+/// The memory that boundary saving takes once, in addition to the boundaries, is part of `memory=`.
 #[test]
 fn boundaries_stay_within_memory() {
     let desk = desk(2);

@@ -76,8 +76,8 @@ fn narrower_classes_are_refused() {
 const FEW_2D: [usize; 4] = [0, 3, 5, 1];
 const FEW_3D: [usize; 9] = [0, 6, 11, 15, 18, 20, 1, 2, 7];
 
-/// Writes the isotropic block with all coefficients; if `oblique`, one of those that files of few planes lack is not
-/// zero.
+/// Writes the isotropic block with all coefficients; if `oblique`, one of the coefficients that files of few planes
+/// lack is not zero.
 fn all_planes(desk: &Desk, ndim: usize, oblique: bool) {
     let (few, n) = (stiffness(ndim), cells(ndim));
     let (count, places) = if ndim == 3 {

@@ -198,7 +198,7 @@ fn what_does_not_go_together_is_refused() {
 }
 
 /// A shot that fails in the middle is named and its data are zero; the others are as in separate runs. A run that
-/// continues makes only the missing shot.
+/// continues computes only the missing shot.
 #[test]
 fn a_shot_that_fails_is_contained_and_run_later() {
     let desk = Desk::new();
@@ -328,8 +328,8 @@ fn a_plane_of_receivers_with_snapshots_is_its_first_line() {
     assert_eq!(desk.read("plane.rsf"), desk.read("line.rsf"));
 }
 
-/// All records but the first may contain waves: there is a warning of zeros if the data have a later record, but not if
-/// there is only the first one.
+/// All records except the first may contain waves: there is a warning of zeros if the data have a later record, but not
+/// if there is only the first one.
 #[test]
 fn silence_is_reported_of_records_that_could_hold_waves() {
     let desk = desk(2);

@@ -84,7 +84,7 @@ fn depths_in_km_are_refused() {
     );
 }
 
-/// A time function of the command line is centred at the centroid time, like that of the file.
+/// A time function of the command line is centred at the centroid time, like the time function of the file.
 #[test]
 fn time_functions_of_the_command_line_keep_the_centroid_time() {
     let desk = desk();
@@ -112,7 +112,7 @@ fn time_functions_of_the_command_line_keep_the_centroid_time() {
     }
 }
 
-/// A run agrees with one whose model, points and mechanism are in RSF files, except for the axes of its records.
+/// A run agrees with a run whose model, points and mechanism are in RSF files, except for the axes of its records.
 #[test]
 fn files_of_seismology_are_points_and_moments() {
     let desk = desk();
@@ -273,7 +273,7 @@ fn headers_have_the_time_of_zero() {
     let shift = |name: &str| desk.open(name).header().float("time_shift");
     assert_eq!(shift("one.rsf"), Some(12.0));
     assert_eq!(shift("two.rsf"), Some(0.0));
-    // Until the second source acts, 10 ms later, the records are those of the earliest source.
+    // Until the second source acts, 10 ms later, the records are those of the earliest source alone.
     let before = 8 * 3 * desk.axes("two.rsf", 3)[0].n;
     let (two, early) = (desk.read("two.rsf"), desk.read("early.rsf"));
     assert!(two[before..] != early[before..]);
@@ -297,7 +297,7 @@ fn events_behind_the_end_of_a_run_are_warned_of() {
     }
 }
 
-/// The plan of an attenuating model that is too large for the memory says what would fit.
+/// The plan of an attenuating model that is too large for the memory gives the size that would fit.
 #[test]
 fn a_plan_of_any_size_prints_what_fits() {
     let desk = desk();
@@ -374,7 +374,7 @@ fn lists_of_earthquakes_are_recognised_by_their_words() {
     }
 }
 
-/// The ground ends at the last node: a station there is accepted, but not one a quarter of a cell beyond it.
+/// The ground ends at the last node: a station there is accepted, but a station a quarter of a cell beyond it is not.
 #[test]
 fn the_ground_ends_with_the_last_node() {
     let desk = desk();
@@ -474,7 +474,7 @@ fn what_cannot_be_gets_a_sentence() {
         run.code == 1 && run.err.contains("line 2 is `basement`"),
         "{run:?}"
     );
-    // Of these, programs in 2-D have only layers.
+    // Of these parameters, programs in 2-D have only layers=.
     let run = desk.sh("sfvsfd2d-gpu layers=layers.txt n1=20 n2=20 d1=10 d2=10 nt=5 dt=0.001 tau=0.01 cmt=CMT rec=rec.rsf > no.rsf");
     assert!(run.err.contains("cmt="), "{run:?}");
 }

@@ -1,4 +1,4 @@
-//! The programs on meshes on fake GPUs, whose fields stay zero: what is accepted, refused and reported.
+//! The programs on meshes on fake GPUs, whose fields stay zero: which requests are accepted, refused and reported.
 
 use crate::desk::Desk;
 use crate::fakes::Driver;
@@ -73,7 +73,7 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
         &run,
         &[
             "GPU 0 Fake 0 (90) has too little memory for the adjoint wavefield and the gradient sums of 10000 elements, in addition to the forward run: 0.0",
-            "device=cpu runs in the memory of the host",
+            "device=cpu uses the memory of the host",
         ],
     );
     let with = |bytes, devices| with(bytes, devices).expect("the fake was there a moment ago");

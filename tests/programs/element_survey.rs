@@ -121,7 +121,7 @@ fn groups_and_earlier_runs_change_no_bit() {
         "{run:?}"
     );
     assert!(!run.err.contains("shot 1 of 3: ") && desk.read("other.rsf") == all);
-    // The file of a further quantity is known by its header.
+    // The file of a further quantity is recognised by its header.
     let further = |k: usize| line(&format!("data=displacement velocity=v{k}.rsf"));
     desk.ran(&format!("{} > u.rsf", further(1)));
     let run = desk.ran(&format!("{} finished=u.rsf,v1.rsf > other.rsf", further(2)));

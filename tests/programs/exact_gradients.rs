@@ -31,7 +31,7 @@ fn observed() -> Desk {
     desk
 }
 
-/// The same values multiplied by the factor that minimises their difference from the others.
+/// The same values multiplied by the factor that minimises their difference from the other values.
 fn scaled(numbers: &[f32], to: &[f32]) -> Vec<f32> {
     let dot = |a: &[f32], b: &[f32]| -> f64 { a.iter().zip(b).map(|(&a, &b)| f64::from(a * b)).sum() };
     let share = dot(numbers, to) / dot(numbers, numbers);
@@ -106,7 +106,7 @@ fn data_are_those_of_the_difference() {
     assert!(off < 2e-3, "{off}");
 }
 
-/// A gradient near the stability limit agrees with that of short steps, and with the slope of its misfit.
+/// A gradient near the stability limit agrees with the gradient of short steps, and with the slope of its misfit.
 #[test]
 fn gradients_of_long_steps_are_those_of_short_ones() {
     let desk = observed();
@@ -142,7 +142,7 @@ fn gradients_of_long_steps_are_those_of_short_ones() {
     }
 }
 
-/// An image near the stability limit agrees with that of short steps.
+/// An image near the stability limit agrees with the image of short steps.
 #[test]
 fn images_of_long_steps_are_those_of_short_ones() {
     let desk = observed();
@@ -204,7 +204,7 @@ fn clocks_are_distinguished() {
     let run = desk.ran(&format!("{gradient} < data.rsf > g.rsf"));
     assert!(
         run.err
-            .contains("has exact time, but the waves of this run have that of their steps"),
+            .contains("has exact time, but the waves of this run have the time of their steps"),
         "{run:?}"
     );
     let run = desk.ran(&format!("{gradient} tdc=y verb=y < data.rsf > g.rsf"));

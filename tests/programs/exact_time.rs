@@ -55,7 +55,7 @@ pub fn rock(desk: &Desk) {
 pub const ROCK: &str =
     "sfvsfd2d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=NT dt=DT device=cpu nb=10";
 
-/// At 0.95 of the limit velocity and stress have no noticeable error due to the step, whatever is recorded.
+/// At 0.95 of the limit velocity and stress have no noticeable error due to the step, for any recorded quantity.
 #[test]
 fn staggered_runs_with_long_steps_are_those_with_short_ones() {
     let desk = Desk::new();
@@ -85,7 +85,7 @@ fn staggered_runs_with_long_steps_are_those_with_short_ones() {
     ] {
         let [raw, exact] = misfits(&desk, &format!("{ROCK} {words}"), (380, dt), (per, halves));
         println!("{words}: {:.3} % becomes {:.4} %", 100.0 * raw, 100.0 * exact);
-        // The measured error is 0.003 to 0.02 %, mostly that of the short steps.
+        // The measured error is 0.003 to 0.02 %, mostly due to the short steps.
         assert!(exact < 3e-4 && raw > 20.0 * exact, "{words}: {raw} {exact}");
     }
 }
@@ -285,10 +285,10 @@ fn cuts_quantities_states_and_shots_change_no_bit() {
         assert_eq!(&shots[number * own.len()..][..own.len()], own, "{number}");
     }
     let run = desk.sh(&format!("{} > e.rsf", all("jdata=2 finished=d.rsf")));
-    assert_refused(&run, "is of a run with tdc=y, but this one has tdc=n");
+    assert_refused(&run, "comes from a run with tdc=y, but this one has tdc=n");
 }
 
-/// Records of every sixth step and resampled ones agree with those of every step.
+/// Records of every sixth step and resampled records agree with the records of every step.
 #[test]
 fn records_of_few_steps_are_those_of_all() {
     let desk = velocity_stress::desk(2);
@@ -385,7 +385,8 @@ fn what_steps_do_not_have_is_refused() {
     );
 }
 
-/// Headers say whether the times of data, snapshots and maps are corrected; plan and summary say what the steps do.
+/// Headers say whether the times of data, snapshots and maps are corrected; plan and summary give the effect of the
+/// steps.
 #[test]
 fn clocks_and_errors_are_reported() {
     let desk = velocity_stress::desk(2);

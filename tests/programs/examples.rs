@@ -1,4 +1,4 @@
-//! The examples of the help in 3-D: each line is planned as it is, and run with fewer steps.
+//! The examples of the help in 3-D: each line is planned unchanged, and run with fewer steps.
 
 use crate::desk::Desk;
 use programs::modelling::{spectral_elements as elements, velocity_stress as staggered};

@@ -15,7 +15,7 @@ fn further_quantities_are_taken_over() {
     let files = ["data.rsf", "p.rsf", "d.rsf"];
     let whole = files.map(|file| desk.read(file));
     assert!(whole.iter().flatten().any(|&x| x != 0.0));
-    // The files are those of a run that was stopped while it wrote the third shot, and of one whose second shot has
+    // The files come from a run that was stopped while it wrote the third shot, and from a run whose second shot has
     // failed.
     desk.ran("for f in data p d; do sfbasics window n4=2 squeeze=n < $f.rsf > $f-short.rsf || exit 1; done");
     desk.ran("for f in data p d; do sfbasics cut f4=1 n4=1 < $f.rsf > $f-hole.rsf || exit 1; done");
@@ -66,8 +66,8 @@ fn further_quantities_are_taken_over() {
     }
 }
 
-/// A run of some shots is continued by one of all shots or of others, and the other way round; the bits are those of
-/// one run.
+/// A run of some shots is continued by a run of all shots or of other shots, and the other way round; the bits equal
+/// those of one run.
 #[test]
 fn some_shots_go_on_with_others() {
     let desk = desk(2);
@@ -94,7 +94,7 @@ fn some_shots_go_on_with_others() {
     }
 }
 
-/// Data made with other parameters are those of another run; parameters of the machine do not matter.
+/// Data made with other parameters belong to another run; parameters of the machine do not matter.
 #[test]
 fn data_of_other_parameters_are_not_taken_over() {
     let desk = desk(2);
@@ -103,7 +103,7 @@ fn data_of_other_parameters_are_not_taken_over() {
     for (words, expected) in [
         (
             "m0=2e12",
-            "data.rsf is of a run with other parameters: m0= is 1000000000000 in it and 2000000000000 here;",
+            "data.rsf comes from a run with other parameters: m0= is 1000000000000 in it and 2000000000000 here;",
         ),
         ("stf=brune", "stf= is brune here and not given in it"),
         ("order=2 mxx=3", "order= is 2 here and not given in it; "),
@@ -116,7 +116,7 @@ fn data_of_other_parameters_are_not_taken_over() {
     }
     desk.ran(&format!("{} > shallow.rsf", line("free=y")));
     let run = desk.sh(&format!("{} > again.rsf", line("finished=shallow.rsf")));
-    let expected = "shallow.rsf is of a run with other parameters: free= is y in it and not given here;";
+    let expected = "shallow.rsf comes from a run with other parameters: free= is y in it and not given here;";
     assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
     for words in ["threads=2 groups=2", "order=4 verb=y"] {
         let run = desk.ran(&format!(
@@ -140,8 +140,9 @@ fn change(desk: &Desk, file: &str, at: usize) -> Vec<u8> {
     before
 }
 
-/// Shots with another model, other time functions or other points are not mixed with those of this run, whatever the
-/// files are called: `line` is the run; `changes` are a file, the index of a value in it, and a text in the message.
+/// Shots with another model, other time functions or other points are not mixed with the shots of this run, even if the
+/// files have the same names: `line` is the run; `changes` are a file, the index of a value in it, and a text in the
+/// message.
 pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str, usize, &str)]) {
     for (name, words) in [("data", ""), ("ends", "shots=1,3"), ("second", "shots=2")] {
         desk.ran(&format!("{} > {name}.rsf", line(words)));
@@ -172,7 +173,7 @@ pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str
         for finished in ["data", "second"] {
             let run = again(finished, "");
             let expected = format!(
-                "finished={finished}.rsf is of a run with other inputs ({changed}): finished= takes the data of an earlier run of the survey; give the files of that run, or leave out finished=; to combine shots of both runs, remove these checksums from the header with sfput made_of="
+                "finished={finished}.rsf comes from a run with other inputs ({changed}): finished= takes the data of an earlier run of the survey; give the files of that run, or leave out finished=; to combine shots of both runs, remove these checksums from the header with sfput made_of="
             );
             assert!(run.code == 1 && run.err.contains(&expected), "{file}: {run:?}");
         }
@@ -221,7 +222,7 @@ fn data_of_other_moments_are_not_taken_over() {
     );
 }
 
-/// Data with other axes are those of another survey, but the rounding of a header is allowed.
+/// Data with other axes belong to another survey, but the rounding of a header is allowed.
 #[test]
 fn data_on_other_axes_are_not_taken_over() {
     let desk = desk(2);
@@ -262,7 +263,7 @@ fn a_run_that_was_killed_early_begins_again() {
     }
 }
 
-/// Every shot that is made is in the file before the next one, even if it has few values.
+/// Every computed shot is in the file before the next one, even if it has few values.
 #[test]
 fn finished_shots_survive_a_kill() {
     for (steps, every) in [(100_000, 1), (30_000, 1000)] {

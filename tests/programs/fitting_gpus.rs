@@ -1,5 +1,5 @@
-//! Messages about the memory of GPUs are true: what they suggest runs, the next larger size is refused, and a run that
-//! is not refused at its start never runs out of memory later. The GPUs are fake, with as many bytes as a variable
+//! Messages about the memory of GPUs are correct: the suggested size runs, the next larger size is refused, and a run
+//! that is not refused at its start never runs out of memory later. The GPUs are fake, with as many bytes as a variable
 //! gives.
 
 use crate::desk::{Desk, Outcome};
@@ -41,7 +41,7 @@ fn cube(n: usize) -> Desk {
     desk
 }
 
-/// A run fits on the suggested number of GPUs, and not on one fewer; the same is true of the largest grid.
+/// A run fits on the suggested number of GPUs, but not on one GPU fewer; the same is true of the largest grid.
 #[test]
 fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     let (memory, nodes) = (76_000_000, 100);
@@ -148,7 +148,7 @@ fn shots_that_fit_a_gpu_are_counted() {
 }
 
 /// A GPU runs as many shots at a time as have eight million cells together, but at most 64, and two workers share them;
-/// if there are fewer shots, each worker gets as many as the other.
+/// if there are fewer shots, each worker receives as many as the other.
 #[test]
 fn shots_fill_a_gpu() {
     let desk = crate::survey::desk(2);
@@ -169,7 +169,7 @@ fn shots_fill_a_gpu() {
         // A shot has 1032 x 1034 cells, and seven shots have less than eight million, so two workers have four each; 20
         // shots are three rounds.
         (20, 500, 8),
-        // Of shots with 2032 x 2034 cells only one fits.
+        // Only one shot with 2032 x 2034 cells fits.
         (3, 1000, 1),
     ] {
         let Some(planned) = of(shots, nb) else {
@@ -209,11 +209,11 @@ fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
     Some(high)
 }
 
-/// A gradient on a mesh takes the memory of a run, and that of its adjoint wavefield and sums, and is refused if there
-/// is less. 40 x 40 elements of degree 4 have 161 x 161 points, each with a displacement, a velocity and an
-/// acceleration of two components in single precision; a product of the fields at each point of the mesh and two of
-/// their derivatives at each of the 25 points of an element, in single and in double precision; and the displacements
-/// of eight steps of the adjoint wavefield.
+/// A gradient on a mesh takes the memory of a run and of its adjoint wavefield and sums, and is refused if there is
+/// less. 40 x 40 elements of degree 4 have 161 x 161 points, each with a displacement, a velocity and an acceleration
+/// of two components in single precision; a product of the fields at each point of the mesh and two of their
+/// derivatives at each of the 25 points of an element, in single and in double precision; and the displacements of
+/// eight steps of the adjoint wavefield.
 #[test]
 fn gradients_on_meshes_take_what_is_printed() {
     let desk = Desk::new();
@@ -252,7 +252,7 @@ fn gradients_on_meshes_take_what_is_printed() {
     );
 }
 
-/// Of the GPUs that share a shot, the one with the least memory sets the limit and is named, whichever it is.
+/// Whichever of the GPUs that share a shot has the least memory sets the limit and is named.
 #[test]
 fn the_gpu_with_the_least_memory_is_named() {
     let desk = crate::survey::desk(2);

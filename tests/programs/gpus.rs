@@ -1,5 +1,5 @@
-//! `device=`, `gpu=`, `ngpu=`: what is accepted, refused and reported; on fake GPUs, whose fields stay zero, and on
-//! real ones if there are any.
+//! `device=`, `gpu=`, `ngpu=`: which requests are accepted, refused and reported; on fake GPUs, whose fields stay zero,
+//! and on real ones if there are any.
 
 use crate::desk::{Desk, Outcome, outcome};
 use crate::fakes::{self, Driver};
@@ -198,7 +198,8 @@ fn verb_and_plan_describe_the_gpu() {
     }
 }
 
-/// A 3-D model whose orthorhombic kernels need 150 MB with everything that is counted, and its isotropic ones 105 MB.
+/// A 3-D model whose orthorhombic kernels need 150 MB with everything that is counted, and whose isotropic kernels need
+/// 105 MB.
 fn larger() -> Desk {
     let desk = desk(3);
     let n = 100;
@@ -324,7 +325,7 @@ fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
                 "What was written so far stays readable",
             ],
         );
-        // Failures of replayed steps name the recorded work, others the kernel.
+        // Failures of replayed steps name the recorded work, other failures the kernel.
         assert_eq!(run.err.contains("recorded work"), launches == "8", "{run:?}");
         if launches != "8" {
             let written = records(&desk, ndim, nt);

@@ -1,4 +1,5 @@
-//! Surveys on groups of fake GPUs, whose fields stay zero: which GPUs take shots, and what is refused and reported.
+//! Surveys on groups of fake GPUs, whose fields stay zero: which GPUs take shots, and which requests are refused and
+//! reported.
 
 use crate::desk::Desk;
 use crate::fakes::Driver;
@@ -184,8 +185,8 @@ fn linearised_programs_run_shots_on_every_gpu() {
     }
 }
 
-/// GPUs that share every shot run it to its end: the fake driver does not run kernels, but refuses what CUDA would
-/// refuse.
+/// GPUs that share every shot run it to its end: the fake driver does not run kernels, but refuses the calls that CUDA
+/// would refuse.
 #[test]
 fn gpus_share_the_shots_of_linearised_programs() {
     let (desk, line) = survey("ngpu=2");
@@ -252,8 +253,7 @@ fn shots_run_in_one_batch_where_two_do_not_fit() {
     }
 }
 
-/// Shots that a GPU runs side by side have separate records, and if they cannot run together each of them runs by
-/// itself.
+/// Shots that a GPU runs side by side have separate records, and if they cannot run together, each of them runs alone.
 #[test]
 fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
     // Three shots cannot be divided evenly among two workers.

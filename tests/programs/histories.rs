@@ -1,4 +1,4 @@
-//! Files of sources and stations: samples of time functions, stations that were moved, and what is missing in lists.
+//! Files of sources and stations: samples of time functions, stations that were moved, and missing entries in lists.
 
 use crate::desk::Desk;
 use crate::earthquakes::{GRID, RUN, cmt, desk, quakeml};
@@ -67,7 +67,7 @@ fn stations_are_where_they_were_at_the_time_of_the_earthquake() {
     assert!(magnitude(&expected) > 0.0 && of_xml == expected);
 }
 
-/// A file that lacks what a run needs is refused, and nothing is taken as zero.
+/// A file that lacks required data is refused, and missing numbers are not replaced by zero.
 #[test]
 fn what_lists_of_earthquakes_and_stations_lack_is_named() {
     let desk = desk();

@@ -1,6 +1,6 @@
 //! Runs that are killed at any moment, also while a state is being written and while the disk is full, and continue
 //! from their last state on other slabs and threads, or on another number of GPUs: data, snapshots and maps have the
-//! same bits as those of one run.
+//! same bits as in one run.
 //!
 //! `KILLS=30 cargo test --release -p programs --test programs kill:: -- --nocapture` kills every program 30 times and
 //! prints how it ended; `KILL_SEED=n` repeats a sequence of moments. If a test fails, its seed is kept in
@@ -31,8 +31,8 @@ pub struct Dice {
 }
 
 impl Dice {
-    /// The sequences of the test with this salt: those of the seeds with which it has failed, then one with a seed from
-    /// the clock; or only that of `KILL_SEED`.
+    /// The sequences of the test with this salt: one for each seed with which it has failed, then one with a seed from
+    /// the clock; or only the sequence of `KILL_SEED`.
     pub fn all(salt: u64) -> impl Iterator<Item = Self> {
         let now = std::time::SystemTime::now();
         let clock = now.duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos() as u64;
@@ -98,7 +98,7 @@ pub fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Counts of what happened.
+/// Counts of the outcomes.
 #[derive(Debug, Default)]
 struct Count {
     kills: usize,
@@ -220,7 +220,7 @@ fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
     }
 }
 
-/// Starts the run, or continues from its state, on any slabs and threads; kills it unless it has no lives left. Returns
+/// Starts the run, or continues from its state, on any slabs and threads; kills it unless no kills remain. Returns
 /// whether it has reached its end.
 fn leg(
     desk: &Desk,

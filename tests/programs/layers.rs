@@ -10,11 +10,11 @@ const STEPS: usize = 620;
 const POINTS: usize = N[1] - 2;
 const UPPER: [f64; 3] = [2000.0, 1732.0, 1000.0];
 const LOWER: [f64; 3] = [2300.0, 3464.0, 2000.0];
-/// Depths of the sheet of forces, of a receiver above the interface, and of one below it.
+/// Depths of the sheet of forces, of a receiver above the interface, and of a receiver below it.
 const SHEET: f64 = 700.0;
 const ABOVE: f64 = 750.0;
 const BELOW: f64 = 1050.0;
-/// A depth at which waves in the upper rock have travelled as far as those that reach an interface there.
+/// A depth at which waves in the upper rock have travelled as far as the waves that reach an interface there.
 const MIDDLE: f64 = 900.0;
 
 fn ran(desk: &Desk, line: &str) -> Outcome {
@@ -202,7 +202,7 @@ fn displacements_meet_a_layer_where_it_lies() {
     );
 }
 
-/// A file of the other kind of grid is refused, and the message names the kind.
+/// A file for the other kind of grid is refused, and the message names the kind.
 #[test]
 fn shear_stiffnesses_in_place_are_for_their_programs() {
     let waves = Waves {
@@ -238,7 +238,7 @@ fn uncut_nodes_have_their_rock() {
                 (2300.0, 3000.0 + (z - 95.0), 0.1)
             };
             let c33 = rho * vp * vp;
-            // The file holds planes c11 c33 c55 c13 of 63 nodes each.
+            // The file contains the planes c11 c33 c55 c13 of 63 nodes each.
             let values = [den[k], ccc[63 + k], ccc[k]].map(f64::from);
             for (value, want) in values.into_iter().zip([rho, c33, c33 * (1.0 + 2.0 * epsilon)]) {
                 assert!((value - want).abs() < 1e-6 * want, "{words} {k}: {value} {want}");
@@ -247,7 +247,7 @@ fn uncut_nodes_have_their_rock() {
     }
 }
 
-/// A 3-D model that does not change along y is equal to the 2-D one in each of its planes.
+/// A 3-D model that does not change along y is equal to the 2-D model in each of its planes.
 #[test]
 fn three_dimensions_hold_two() {
     let desk = Desk::new();
@@ -314,8 +314,8 @@ fn column(rock: impl Fn(f64) -> [f64; 2]) -> Vec<f64> {
 /// The aim is the same for displacements, whose bound of 1 % is set by the currently measured error, 0.9 %.
 #[test]
 fn down_sampled_layers_keep_arrivals() {
-    // Layers 7 to 20 m thick lie between 800 and 1000 m. Every other one is twice as fast, and boundaries are half way
-    // between fine nodes.
+    // Layers 7 to 20 m thick lie between 800 and 1000 m. Every other layer is twice as fast, and boundaries are half
+    // way between fine nodes.
     let mut depths = vec![801.25];
     while depths[depths.len() - 1] < 985.0 {
         let k = depths.len() - 1;
@@ -442,7 +442,7 @@ fn faults_are_sentences() {
         "sflayers horizons=50 rho=2000 vp=2000 vs=1000 n1=21 n2=11 > ccc.rsf",
         &["missing: den="],
     );
-    // A tilted layer is judged by its values inside, not by those of its gradient far above it.
+    // A tilted layer is judged by its values inside, not by the values of its gradient far above it.
     ran(
         &desk,
         &format!(

@@ -26,7 +26,7 @@ fn a_bare_call_documents_every_parameter() {
         let run = Desk::new().sh(program.name);
         assert_eq!(run.code, 0);
         let (_, parameters) = run.out.split_once("PARAMETERS").unwrap();
-        // Entries for parameters of other programs are not parameters of this one.
+        // Entries for parameters of other programs are not parameters of this program.
         let own = program.params.iter().filter(|p| p.kind != ParamKind::Elsewhere);
         for p in own {
             let at = parameters.find(&format!("  {}=", p.name));
@@ -66,8 +66,8 @@ fn ricker(desk: &Desk, ndim: usize, nt: usize) {
     );
 }
 
-/// Runs our own lines of an example: the model builder as it is, and the solvers as plans. The files that Madagascar's
-/// programs make in the example exist already.
+/// Runs this suite's lines of an example: the model builder unchanged, and the solvers as plans. The files that
+/// Madagascar's programs make in the example exist already.
 fn follow(desk: &Desk, example: &str) {
     let joined = example.replace("\\\n", " ");
     let lines: Vec<&str> = joined

@@ -112,7 +112,7 @@ const SURVEYS: &str = "
 0 set-up ... s; 1 shot in ... s
 ";
 
-/// Data of another survey are refused; the message gives their axes, those of the run, and the commands that convert
+/// Data of another survey are refused; the message gives their axes, the axes of the run, and the commands that convert
 /// them.
 #[test]
 fn data_of_other_surveys_are_refused_with_their_axes() {
@@ -137,7 +137,7 @@ fn data_of_other_surveys_are_refused_with_their_axes() {
 
 const SILENT: &str = "
 {back} < hole.rsf > out.rsf
-0 the data of shot 2 are zero everywhere: their misfit is that of the modelled records only
+0 the data of shot 2 are zero everywhere: their misfit is due to the modelled records alone
 {back} < from1.rsf > out.rsf
 0 the data of 2 shots (the first is 2) are zero everywhere
 {back} < from0.rsf > out.rsf
@@ -147,7 +147,7 @@ const SILENT: &str = "
 {back} weight=from0.rsf < data.rsf > out.rsf
 0 warning: all weights of the data are zero: they add nothing to misfit and gradient
 {back} weight=hole.rsf < from1.rsf > out.rsf
-0 warning: the data of shot 3 are zero wherever they have a weight: their misfit is that of the modelled
+0 warning: the data of shot 3 are zero wherever they have a weight: their misfit is due to the modelled
 {back} kind=correlation < from1.rsf > out.rsf
 0 the data of 2 shots (the first is 2) are zero everywhere: kind=correlation ignores traces that are zero
 {back} shots=2-3 < hole.rsf > out.rsf

@@ -54,7 +54,7 @@ fn a_wavelet_that_begins_with_a_jump_is_distinguished_from_a_coarse_grid() {
         !whole.contains("begins with") && !whole.contains("points per"),
         "{whole}"
     );
-    // The small shot of the displacement programs has such a wavelet.
+    // The small shot of the displacement programs has a wavelet of this kind.
     let desk = shot::desk(2);
     let run = shot::shoot(&desk, 2, "");
     assert!(
@@ -97,15 +97,14 @@ fn maps_with_rows_are_no_horizons_in_two_dimensions() {
     let run = desk.sh(&format!("{line} > ccc.rsf"));
     assert_eq!(run.code, 1, "{run:?}");
     assert!(
-        run.err.contains("the map rows.rsf of horizons= has 3 values of y (n2): give n3= for a model in 3-D, or a line of the map for one in 2-D"),
+        run.err.contains("the map rows.rsf of horizons= has 3 values of y (n2): give n3= for a model in 3-D, or a line of the map for a model in 2-D"),
         "{run:?}"
     );
     let run = desk.sh(&format!("{line} n3=11 d3=10 > ccc.rsf"));
     assert_eq!(run.code, 0, "{run:?}");
 }
 
-/// Units other than SI are reported, both if a header names them and if speeds, steps and depths are those of a model
-/// in km.
+/// Units other than SI are reported, both if a header names them and if speeds, steps and depths suggest a model in km.
 #[test]
 fn units_of_files_that_are_not_si_are_warned_of() {
     let desk = velocity_stress::desk(2);
@@ -168,7 +167,7 @@ fn units_of_files_that_are_not_si_are_warned_of() {
     );
 }
 
-/// A wavelet begins with its first sample that is not zero, whatever the sign; and its time must run forward.
+/// A wavelet begins with its first sample that is not zero, of either sign; and its time must run forward.
 #[test]
 fn series_that_begin_too_early_or_stand_still_are_warned_of() {
     let desk = velocity_stress::desk(2);
@@ -193,7 +192,7 @@ fn series_that_begin_too_early_or_stand_still_are_warned_of() {
     }
 }
 
-/// If a band is too wide for its mechanisms, the warning says how constant Q is.
+/// If a band is too wide for its mechanisms, the warning says by how much Q varies.
 #[test]
 fn quality_factors_that_are_not_constant_are_warned_of() {
     let desk = velocity_stress::desk(2);
@@ -305,7 +304,7 @@ fn models_whose_labels_say_x_first_are_warned_of() {
     }
 }
 
-/// An earthquake is one shot: receivers of several shots are refused, and the message says what to do.
+/// An earthquake is one shot: receivers of several shots are refused, and the message names the remedy.
 #[test]
 fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
     let desk = earthquakes::desk();

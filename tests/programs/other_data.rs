@@ -1,4 +1,4 @@
-//! Data of other components, or of another quantity, than the run models.
+//! Data with other components or another quantity than the run models.
 
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude};
@@ -13,7 +13,7 @@ fn commands(sentence: &str) -> String {
     everyday(line)
 }
 
-/// Replaces the names of everyday programs by those of this build.
+/// Replaces the names of everyday programs by the programs of this build.
 fn everyday(line: &str) -> String {
     let names = ["window", "scale", "cat", "put"];
     names.iter().fold(line.to_string(), |line, name| {
@@ -187,7 +187,7 @@ fn stations_and_clocks_are_compared() {
         ),
         (
             "origin_time=2026-03-04T05:06:09.5",
-            "has times relative to 2026-03-04T05:06:09.5 (origin_time, time_shift), but those of this run are relative to 2026-03-04T05:06:07.5",
+            "has times relative to 2026-03-04T05:06:09.5 (origin_time, time_shift), but the times of this run are relative to 2026-03-04T05:06:07.5",
         ),
         (
             "origin_time=2026-03-04T05:06:10",
@@ -195,7 +195,7 @@ fn stations_and_clocks_are_compared() {
         ),
         (
             "time_shift=2.5",
-            "has times relative to 2026-03-04T05:06:07.500000 + 2.5 s (origin_time, time_shift), but those of this run are relative to",
+            "has times relative to 2026-03-04T05:06:07.500000 + 2.5 s (origin_time, time_shift), but the times of this run are relative to",
         ),
         ("o3=-5", "standard input begins at -5 s but this run at -"),
     ] {

@@ -56,7 +56,7 @@ fn picked_shots_are_those_of_the_survey() {
     assert!(run.err.contains("there are 3, which takes about "), "{run:?}");
 }
 
-/// The label of the axis of shots is that in the file of points, or `shot` if there is none.
+/// The label of the axis of shots is the label in the file of points, or `shot` if there is none.
 #[test]
 fn the_axis_of_shots_has_a_name() {
     let desk = desk(2);
@@ -144,7 +144,8 @@ fn picked_shots_are_taken_over() {
         "{run:?}"
     );
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
-    // Shots that were windowed out of data are identified only by the axis of shots, which must be that of the run.
+    // Shots that were windowed out of data are identified only by the axis of shots, which must equal the axis of the
+    // run.
     desk.ran("sfbasics window f4=1 squeeze=n < data.rsf > last.rsf; sfbasics window f4=1 squeeze=n < whole.rsf > rest.rsf");
     for (extra, expected) in [
         (
@@ -162,7 +163,7 @@ fn picked_shots_are_taken_over() {
     }
     desk.ran(&format!("{} > again.rsf", line("shots=2-3 finished=rest.rsf")));
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
-    // For a single shot the spacing is ignored; for several shots it must be that of the run.
+    // For a single shot the spacing is ignored; for several shots it must equal the spacing of the run.
     desk.ran("sfbasics window n4=1 squeeze=n < whole.rsf | sfbasics put d4=7 > lone.rsf; sfbasics put d4=7 < whole.rsf > wide.rsf");
     let run = desk.ran(&format!("{} > again.rsf", line("finished=lone.rsf")));
     assert!(run.err.contains("1 shot of 3 taken over"), "{run:?}");
@@ -218,7 +219,7 @@ fn operators_refuse_data_of_other_shots() {
     }
 }
 
-/// Gradients, images and operators of selected shots take the data of these shots or of all.
+/// Gradients, images and operators of selected shots accept the data of these shots or of all shots.
 #[test]
 fn operators_take_picked_shots() {
     let desk = desk(2);

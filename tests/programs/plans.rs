@@ -3,7 +3,7 @@
 use crate::desk::Desk;
 use crate::survey::with;
 
-/// The number between these texts, on the line that has both.
+/// The number between these texts, on the line that contains both.
 fn number(text: &str, before: &str, behind: &str) -> f64 {
     let value = text.lines().find_map(|line| {
         let (_, rest) = line.split_once(before)?;
@@ -47,7 +47,7 @@ fn seconds_are_cells_and_steps_over_speed() {
             "{text}"
         );
     }
-    // The shots of a survey take the same time each, one after the other.
+    // Each shot of a survey takes the same time, and they run one after the other.
     let line = line
         .replace("sou=sou.rsf", "sou=sous.rsf")
         .replace("rec=rec.rsf", "rec=recs.rsf");
@@ -120,7 +120,7 @@ fn memory_is_printed_of_all_and_of_a_point() {
 fn numbers_that_no_rock_has_are_warned_of_from_their_limits_on() {
     let desk = crate::velocity_stress::desk(2);
     let grid = "n1=24 d1=10 n2=26 d2=10";
-    // A warning at any other value is one as well.
+    // A message at any other value is a warning as well.
     let words = [
         (
             "the fastest wave of the model has a speed of ",

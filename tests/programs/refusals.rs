@@ -359,7 +359,7 @@ fn headers_that_claim_too_much() {
     desk.dataset("ccc.rsf", &format!("{huge} n4=9"), &[1.0; 100]);
     desk.dataset("den.rsf", huge, &[1.0; 100]);
     refused(&desk, &shoot(&desk, 3, ""), &["ccc=ccc.rsf", "1000000"]);
-    // In a pipe, only the header gives the size.
+    // For a pipe, only the header gives the size.
     let run = desk.sh(&fed(
         &[("cat ccc.rsf", "c"), ("cat den.rsf", "d")],
         &format!("{} ccc=c den=d < wav.rsf > data.rsf", line(3)),

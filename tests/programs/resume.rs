@@ -1,5 +1,5 @@
-//! Runs that continue from a saved state: their outputs are those of one run, and there are messages about states that
-//! do not fit.
+//! Runs that continue from a saved state: their outputs equal those of one run, and states that do not fit are
+//! reported.
 
 use crate::desk::{Desk, Outcome};
 use crate::{shot, velocity_stress};
@@ -39,7 +39,7 @@ fn outputs(desk: &Desk, name: &str) -> Vec<Vec<u32>> {
     files.iter().map(bits).collect()
 }
 
-/// The lines of a header except those of the banner and of the name of the data file.
+/// The lines of a header except the banner and the name of the data file.
 fn header(desk: &Desk, file: &str) -> Vec<String> {
     let text = std::fs::read(desk.path(file)).unwrap();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -54,7 +54,7 @@ fn outputs_are_those_of_one_run() {
         done(&desk, &line, "0");
         let whole = outputs(&desk, "0");
         assert!(whole.iter().flatten().any(|&x| x != 0), "{line}");
-        // The run writes the last state, and the one ten steps before it.
+        // The run writes the last state, and the state ten steps before it.
         done(&desk, &format!("{line} checkpoint=state every=10 ngpu=2"), "1");
         assert_eq!(outputs(&desk, "1"), whole, "{line}");
         for (state, step) in [
@@ -108,7 +108,7 @@ fn text_and_streams_go_on_too() {
             }
         }
     }
-    // Header and data are in one file, which is kept under another name because a shell empties the file to which it
+    // Header and data are in one file, which is kept under another name because a shell truncates the file to which it
     // redirects.
     with("", "wav.rsf", "0");
     with("out=stdout checkpoint=state every=9", "wav.rsf", "1");
@@ -169,14 +169,14 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     );
     tried(
         &go.replace("rec=rec.rsf", "rec=sou.rsf"),
-        &["rec= is not that of the state"],
+        &["rec= differs from the state"],
     );
     let mut wavelet = shot::wavelet(2);
     wavelet[2 * 19] += 1.0;
     desk.dataset("other.rsf", &shot::wavelet_header(2), &wavelet);
     tried(
         &go.replace("wav.rsf", "other.rsf"),
-        &["sources of the first 20 steps are not those of the state"],
+        &["sources of the first 20 steps differ from the state"],
     );
     let mut stiffness = shot::stiffness(2);
     stiffness[7] *= 1.0001;
@@ -283,7 +283,7 @@ fn words_about_states_are_checked() {
         idle.code == 0 && idle.err.contains("every= has no effect without checkpoint="),
         "{idle:?}"
     );
-    // Runs without states, and those that never reach one, leave no files of states.
+    // Runs without states, and runs that end before the first state, leave no files of states.
     assert_eq!(tried("checkpoint=s every=1h").code, 0);
     assert!(
         shot::names(&desk)

@@ -1,4 +1,4 @@
-//! Several quantities of one run, and records at times other than those of the steps.
+//! Several quantities of one run, and records at times other than the time steps.
 
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude};
@@ -17,7 +17,7 @@ fn bits(desk: &Desk, file: &str) -> Vec<u32> {
     desk.read(file).iter().map(|x| x.to_bits()).collect()
 }
 
-/// Files for all quantities except that of the data.
+/// Files for all quantities except the data's.
 fn others(data: &str) -> String {
     let all = ALL.iter().filter(|word| **word != data);
     all.map(|word| format!("{word}={word}.rsf ")).collect()
@@ -73,7 +73,7 @@ fn snapshots_are_those_of_the_data() {
     assert!(bits(&desk, "one.rsf") == bits(&desk, "two.rsf"));
 }
 
-/// Resampled records agree with those of the steps at the same times.
+/// Resampled records agree with the records of the steps at the same times.
 #[test]
 fn resampled_records_have_the_same_times() {
     let desk = model(2);
@@ -89,7 +89,8 @@ fn resampled_records_have_the_same_times() {
     let samples = |n: usize| (1..130usize).flat_map(move |k| (0..n).map(move |r| (k, r)));
     let (fine, coarse) = (desk.read("p.rsf"), desk.read("p2.rsf"));
     let most = f64::from(magnitude(&fine));
-    // Pressure is known at the ends of the steps; the last samples are inaccurate because what follows is unknown.
+    // Pressure is known at the ends of the steps; the last samples are inaccurate because the following records are
+    // unknown.
     let resampled = samples(3).map(|(k, r)| coarse[3 * k + r]);
     let off = largest_difference(resampled, samples(3).map(|(k, r)| fine[3 * (2 * k - 1) + r])) / most;
     println!("pressure: {off:.1e}");
@@ -138,8 +139,8 @@ fn apart(one: &[f32], other: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The components of strains and rotations as pairs of a component of displacement and an axis: a strain is half the
-/// sum of the derivatives with both exchanged, a rotation half of their difference (about z that of d u_y / d x and d
-/// u_x / d y, and cyclically).
+/// sum of the derivatives with both exchanged, a rotation half of their difference (about z, of d u_y / d x and d u_x /
+/// d y, and cyclically).
 fn pairs(ndim: usize) -> [&'static [[usize; 2]]; 2] {
     match ndim {
         2 => [&[[0, 0], [1, 1], [0, 1]], &[[1, 0]]],
@@ -150,14 +151,14 @@ fn pairs(ndim: usize) -> [&'static [[usize; 2]]; 2] {
     }
 }
 
-/// The values of the first and the last receiver. The second one is a cell and a half from the source, where
+/// The values of the first and the last receiver. The second receiver is a cell and a half from the source, where
 /// derivatives differ between the two sides of a point.
 fn outer(data: &[f32]) -> Vec<f32> {
     data.chunks(3).flat_map(|part| [part[0], part[2]]).collect()
 }
 
-/// Strain along a fibre is that of the tensor, or the difference of the displacements at the ends of a gauge; strains
-/// and rotations are differences of displacements at neighbouring points.
+/// Strain along a fibre is computed from the strain tensor, or the difference of the displacements at the ends of a
+/// gauge; strains and rotations are differences of displacements at neighbouring points.
 #[test]
 fn fibres_and_rotations_are_differences_of_displacements() {
     for (ndim, along) in [(2, &[0.6, 0.8][..]), (3, &[2.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0])] {
@@ -192,7 +193,7 @@ fn fibres_and_rotations_are_differences_of_displacements() {
         let u = desk.read("u.rsf");
         let u = |it: usize, c: usize, k: usize| f64::from(u[(it * ndim + c) * 3 * of + k]);
         let records = || (0..STEPS).flat_map(|it| (0..3).map(move |k| (it, k)));
-        // The order of components is z, x, y, and that of directions x[, y], z.
+        // The order of components is z, x, y, and the order of directions is x[, y], z.
         let unit: Vec<f64> = (0..ndim).map(|c| along[(c + ndim - 1) % ndim]).collect();
         let gauges = records().map(|(it, k)| {
             let ends = |c: usize| u(it, c, k * of + 1) - u(it, c, k * of);
@@ -271,15 +272,14 @@ fn what_does_not_go_together_is_refused() {
         assert!(run.code == 1 && sentences.len() == 1, "{extra}: {run:?}");
         assert!(sentences[0].contains(expected), "{extra}: {run:?}");
     }
-    // The warning says that frequencies are filtered away, and how much would remain.
+    // The warning says that frequencies are filtered away, and which part would remain.
     let run = desk.sh(&format!("{} device=cpu dtout=0.03 > data.rsf", line(2)));
-    let expected =
-        "dtout=0.03 keeps frequencies below 16.6667 Hz, 1/(2 dtout), but those of the sources extend to 60";
+    let expected = "dtout=0.03 keeps frequencies below 16.6667 Hz, 1/(2 dtout), but the sources extend to 60";
     assert!(run.code == 0 && run.err.contains(expected), "{run:?}");
 }
 
-/// The memory for records that a state holds is reported for all quantities together: 4 bytes per number, for each
-/// quantity 1500000 steps, three receivers and two components.
+/// The memory for records in a state is reported for all quantities together: 4 bytes per number, for each quantity
+/// 1500000 steps, three receivers and two components.
 #[test]
 fn states_hold_the_records_of_all_quantities() {
     let desk = model(2);
@@ -308,7 +308,7 @@ fn frequencies_that_are_filtered_away_are_warned_of() {
         let run = desk.sh(&format!("{line} device=cpu dtout=0.015 {input} > data.rsf"));
         assert!(run.code == 0 && run.err.contains(expected), "{run:?}");
         let (_, rest) = run.err.split_once(expected).unwrap();
-        let (step, _) = rest.split_once(" keeps all of it").unwrap();
+        let (step, _) = rest.split_once(" keeps all frequencies").unwrap();
         let run = desk.sh(&format!("{line} device=cpu dtout={step} {input} > data.rsf"));
         assert!(run.code == 0 && !run.err.contains("dtout="), "{run:?}");
     }

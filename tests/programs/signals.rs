@@ -110,7 +110,7 @@ fn displacement_runs_end_in_order() {
                 &format!("wfl=wfl.rsf holds {snapshots} of {} snapshots", steps / 500),
             ],
         );
-        // No value is lost or wrong: a shorter run with as many records gives the same values.
+        // No value is missing or wrong: a shorter run with as many records gives the same values.
         let (data, wfl) = (desk.read("data.rsf"), desk.read("wfl.rsf"));
         let again = 4 * records;
         desk.dataset("short.rsf", &header(again), &wavelet[..2 * again]);

@@ -18,7 +18,7 @@ fn christoffel(c: [f64; 6], [x, z]: [f64; 2], moved: [f64; 2]) -> [f64; 2] {
     ]
 }
 
-/// How far waves across a layer and along it are from pure ones, relative to c33, in every cell of a model that is
+/// How far waves across a layer and along it deviate from pure waves, relative to c33, in every cell of a model that is
 /// `margin` cells from its sides: zero if layers with that slope are symmetric about their normal.
 fn askew(ccc: &[f64], slope: f64, margin: usize) -> Vec<f64> {
     let cells = ccc.len() / 6;
@@ -141,8 +141,8 @@ fn contacts_of_fluids_cut_the_cells_that_they_cross() {
 #[test]
 fn horizons_in_the_first_cell_are_warned_of() {
     let desk = Desk::new();
-    let expected = "all horizons lie within 10 of z=0, which is the spacing along z: check that their units are \
-    those of the grid";
+    let expected = "all horizons lie within 10 of z=0, which is the spacing along z: check that they have the units of \
+        the grid";
     for (horizons, warns) in [
         ("0.05,0.1", true),
         ("0,0", false),
@@ -157,7 +157,7 @@ fn horizons_in_the_first_cell_are_warned_of() {
 }
 
 /// A point whose cell contains fluid has no shear stiffness for any dip, so that there are no waves with speeds between
-/// zero and that of the rock, which plans would take for the slowest waves.
+/// zero and the speed of the rock, which plans would take for the slowest waves.
 #[test]
 fn sea_floors_that_dip_have_no_slow_waves() {
     let desk = Desk::new();
@@ -197,7 +197,7 @@ sfupscale scheme=staggered < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.r
     }
 }
 
-/// Averages across an interface that dips have its tilt, which takes all coefficients; the rocks themselves do not.
+/// Averages across a dipping interface have its tilt, which requires all coefficients; the rocks themselves do not.
 #[test]
 fn only_averages_across_a_dip_need_all_coefficients() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Mistakes of users that the modelling programs report as what they are, and the headers of snapshots.
+//! Mistakes of users that the modelling programs recognise, and the headers of snapshots.
 
 use crate::desk::{Desk, Outcome};
 use crate::shots::{largest_difference, magnitude};
@@ -111,8 +111,8 @@ fn messages_say_what_is_wrong() {
     assert!(!run.err.contains("did you mean nt="), "{run:?}");
 }
 
-/// If jdata=, jsnap= or every= is larger than the run, there is one record or snapshot, or no state: each is reported
-/// once, and smaller values are not.
+/// If jdata=, jsnap= or every= is larger than the run, there is one record or snapshot, or no state: each case is
+/// reported once, and smaller values are not reported.
 #[test]
 fn jumps_over_the_whole_run_are_warned_of() {
     let steps = shot::NT;
@@ -143,7 +143,7 @@ fn jumps_over_the_whole_run_are_warned_of() {
     }
     warned(
         &run("snap=y wfl=wfl.rsf"),
-        "jsnap= is not given, so the only snapshot is that of the first step",
+        "jsnap= is not given, so the only snapshot is the one of the first step",
     );
     let below = steps - 1;
     let messages = run(&format!(
@@ -227,7 +227,7 @@ fn snapshots_keep_labels_units_and_the_quantity() {
     }
 }
 
-/// A plan refuses what the run would refuse: points that are out of reach.
+/// A plan refuses the same settings as the run: points that are out of reach.
 #[test]
 fn plans_refuse_points_outside() {
     let desk = velocity_stress::desk(2);
@@ -296,7 +296,7 @@ fn points_of_later_shots_are_warned_of() {
     }
 }
 
-/// A model whose labels have z on its second axis is transposed, whatever the label of the other axis is.
+/// A model whose labels have z on its second axis is transposed, with any label of the other axis.
 #[test]
 fn models_on_their_sides_are_warned_of() {
     let desk = velocity_stress::desk(2);
@@ -326,7 +326,7 @@ fn models_on_their_sides_are_warned_of() {
     );
 }
 
-/// A wavelet of 25 Hz sampled at 4 ms gives the same result as one sampled at the steps, and its own band.
+/// A wavelet of 25 Hz sampled at 4 ms gives the same result as a wavelet sampled at the steps, and its own band.
 #[test]
 fn wavelets_at_another_sampling_are_those_at_the_steps() {
     let desk = velocity_stress::desk(2);
@@ -381,13 +381,13 @@ fn aliased_records_are_warned_of() {
     // The band of the wavelet ends at 2.9 times its peak frequency, for which records may be 6.8 ms apart.
     for (more, warns) in [("jdata=16", true), ("jdata=13", false), ("dtout=0.008", false)] {
         let run = desk.sh(&format!("sfvsfd2d-gpu {words} {more} > data.rsf"));
-        let words = run.err.contains("(aliasing); take at most jdata=13");
+        let words = run.err.contains("in the records; take at most jdata=13");
         assert_eq!((run.code, words), (0, warns), "{more}: {run:?}");
     }
 }
 
-/// There are warnings about parameters of `sfewefd2d-gpu` that have no effect without others, and about the smallest
-/// frame, with which a free surface does not work.
+/// There are warnings about parameters of `sfewefd2d-gpu` that have no effect without other parameters, and about the
+/// smallest frame, with which a free surface does not work.
 #[test]
 fn idle_words_of_displacement_are_warned_of() {
     let desk = Desk::new();

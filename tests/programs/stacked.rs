@@ -16,9 +16,9 @@ use crate::velocity_stress::{desk as model, line};
 const SHOTS: usize = 6;
 /// The number of shots in 3-D, where they take longer: enough for groups of three.
 const SHOTS_3D: usize = 4;
-/// Kills of each program in the usual tests, and in the long ones.
+/// Number of kills of each program in the usual tests, and in the long tests.
 const KILLS: [usize; 2] = [1, 3];
-/// Steps of a shot in 3-D: a few more than the smaller of the two memories holds.
+/// Steps of a shot in 3-D: a few more than fit into the smaller of the two memories.
 const STEPS_3D: usize = 30;
 /// Kills of one run before it may reach its end.
 const LIVES: usize = 2;
@@ -60,7 +60,7 @@ fn desk(ndim: usize, steps: usize) -> Desk {
     desk
 }
 
-/// The four kinds of runs through a survey, and what they write in addition to their output.
+/// The four kinds of runs through a survey, and the files that they write in addition to their output.
 fn ways(ndim: usize) -> [(String, &'static str, Vec<&'static str>); 4] {
     [
         (
@@ -84,7 +84,7 @@ fn bits(desk: &Desk, beside: &[&str]) -> Vec<Vec<u32>> {
     files.map(bits).collect()
 }
 
-/// Kills a survey again and again, and lets it continue with other numbers of threads and other amounts of memory.
+/// Kills a survey repeatedly, and lets it continue with other numbers of threads and other amounts of memory.
 fn killed((salt, kills): (u64, usize), desk: &Desk, line: &str, (input, beside): (&str, &[&str])) {
     let begun = Instant::now();
     desk.ran(&format!("{line} < {input} > out.rsf"));
@@ -196,7 +196,7 @@ fn groups_make_the_same_sums() {
             assert_eq!(warned, extra.contains("groups=9"), "{extra}: {run:?}");
         }
         if input == "data.rsf" {
-            // Single shots are read in their order, those of groups at their positions.
+            // Single shots are read in their order, shots of groups at their positions.
             for extra in ["groups=1", "groups=3"] {
                 desk.ran(&format!("cat inline.rsf | {line} {extra} > out.rsf"));
                 assert!(bits(&desk, &beside) == expected, "{line} {extra}: from a pipe");
@@ -249,8 +249,7 @@ fn misfits(desk: &Desk, state: &[u8]) {
     desk.dataset("rec2.rsf", "n1=2 n2=3 o2=5 d2=2", &receivers);
 }
 
-/// A run continues from the state after the last shot but one, and everything to which that state does not fit is
-/// refused.
+/// A run continues from the state after the second-to-last shot, and is refused if that state does not fit.
 #[test]
 fn states_that_do_not_fit_are_refused() {
     let desk = desk(2, 60);
@@ -286,11 +285,11 @@ fn states_that_do_not_fit_are_refused() {
         ),
         (
             "resume=state sou=sous2.rsf < data.rsf",
-            "sou= and rec= of all shots is not that of the state",
+            "sou= and rec= of all shots differs from the state",
         ),
         (
             "resume=state rec=rec2.rsf < data.rsf",
-            "sou= and rec= of all shots is not that of the state",
+            "sou= and rec= of all shots differs from the state",
         ),
         (
             "resume=state tau=0.009 < data.rsf",

@@ -1,4 +1,5 @@
-//! The velocity-stress programs on fake GPUs, whose fields stay zero: what is accepted, refused and reported.
+//! The velocity-stress programs on fake GPUs, whose fields stay zero: which requests are accepted, refused and
+//! reported.
 
 use crate::fakes::Driver;
 use crate::gpus::{assert_mentions, assert_refused, on};
@@ -45,7 +46,8 @@ fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
         let line = line(ndim).replace("nt=60", &format!("nt={nt}"));
         let variables = [
             ("FAKE_MEMORY", "1000000000"),
-            // There are six launches per step: the frame and the rest of either stage, the source, the receivers.
+            // There are six launches per step: for either stage the frame and the remaining cells, and one each for the
+            // source and the receivers.
             ("FAKE_LAUNCHES", "1900"),
             ("CUDA_SYNC", "1"),
         ];

@@ -61,7 +61,7 @@ fn shots_are_runs_of_their_own() {
                 "{ndim}-D {extra}: shot {shot}"
             );
         }
-        // All shots have one spread.
+        // All shots have the same receivers.
         desk.ran(&format!(
             "{} > data.rsf",
             with(ndim, "sous.rsf", "rec0.rsf", extra)
@@ -266,7 +266,7 @@ fn a_survey_is_planned() {
 fn sources_are_estimated() {
     let (desk, all) = surveyed();
     let of = |program: &str, extra: &str| words(program, "sous.rsf", "recs.rsf", extra);
-    // The data are those of another source, twice as strong and five steps later.
+    // The data come from another source, twice as strong and five steps later.
     let line = with(2, "sous.rsf", "recs.rsf", "m0=2e12 onset=onset.rsf");
     desk.dataset("onset.rsf", "n1=1", &[0.005]);
     desk.ran(&format!("{line} > data.rsf"));
@@ -294,7 +294,7 @@ fn sources_are_estimated() {
     let line = words("sfvsfd2d-gpu", "sou0.rsf", "rec0.rsf", "series=series.rsf").replace("tau=0.008", "");
     desk.ran(&format!("{line} > again.rsf"));
     let (again, expected) = (desk.read("again.rsf"), desk.read("data.rsf"));
-    // The data are compared with those of the first of three shots.
+    // The data are compared with the first of three shots.
     let off = relative_difference(&again, &expected[..expected.len() / 3]);
     println!("{off:.1e}");
     assert!(off < 0.05, "{off}");
@@ -320,7 +320,7 @@ fn sources_are_estimated() {
 fn images_of_several_kinds() {
     for ndim in [2, 3] {
         let desk = model(ndim);
-        // In a volume there are half as many steps, still more than the memory holds.
+        // In a volume there are half as many steps, which is still more than fit into the memory.
         let line = line(ndim).replace("nt=60", if ndim == 3 { "nt=30" } else { "nt=60" });
         let words = |extra: &str| {
             let (_, words) = line.split_once(' ').unwrap();
@@ -343,7 +343,7 @@ fn images_of_several_kinds() {
         for (k, kind) in ["pp", "ps", "sp", "ss", "energy"].into_iter().enumerate() {
             let own = &all[k * cells..][..cells];
             let one = of(&format!("image={kind}"));
-            // A separate PP image is formed in one sweep with the step, which rounds in another order: 2e-7 measured.
+            // A separate PP image is formed in the same sweep as the step; rounding in another order gives 2e-7.
             let off = largest_difference(&one, own) / f64::from(magnitude(&one));
             println!("{ndim}-D {kind} alone: {off:.1e}");
             assert!(
@@ -372,7 +372,7 @@ fn images_of_several_kinds() {
 }
 
 /// A shot that fails in the middle is named and its data are zero; the others are as in separate runs. A run that
-/// continues makes only the missing shot, and the bits are the same.
+/// continues computes only the missing shot, and the bits are the same.
 #[test]
 fn a_shot_that_fails_is_contained_and_run_later() {
     let desk = Desk::new();
@@ -441,7 +441,7 @@ fn a_shot_that_fails_is_contained_and_run_later() {
     let all = desk.read("all.rsf");
     assert!(all[..n] == data[..n] && all[2 * n..] == data[2 * n..]);
     assert!(all[n..2 * n].iter().any(|&x| x != 0.0));
-    // Of data that end early, the complete shots are taken over.
+    // If data end early, their complete shots are taken over.
     desk.dataset(
         "cut.rsf",
         "n1=4 n2=2 n3=35 o3=0.00075 d3=0.0015 n4=2",

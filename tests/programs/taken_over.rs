@@ -1,5 +1,5 @@
-//! Messages of a survey about the shots that it takes over from an earlier run, and about those that it does
-//! not.
+//! Messages of a survey about the shots that it takes over from an earlier run, and about the shots that it does not
+//! take over.
 
 use crate::desk::{Desk, Outcome};
 use crate::shots::magnitude;
@@ -14,7 +14,7 @@ fn goes_on(desk: &Desk, extra: &str) -> Outcome {
     desk.sh(&format!("{} > again.rsf", line(extra)))
 }
 
-/// A name may contain commas if such a file exists; otherwise commas separate names.
+/// A name may contain commas if a file of that name exists; otherwise commas separate names.
 #[test]
 fn names_of_finished_data_may_hold_commas() {
     let desk = desk(2);
@@ -30,7 +30,7 @@ fn names_of_finished_data_may_hold_commas() {
     assert!(run.code == 1 && run.err.contains("finished=two:"), "{run:?}");
 }
 
-/// Data that another program has changed are not those of the run, but `sfwindow` keeps the values of its shots.
+/// Data that another program has changed no longer belong to the run, but `sfwindow` keeps the values of its shots.
 #[test]
 fn data_that_were_changed_are_not_taken_over() {
     let desk = desk(2);
@@ -47,8 +47,8 @@ fn data_that_were_changed_are_not_taken_over() {
     assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
-/// Three of several differences are listed: first those of this run's parameters, in their order, then
-/// parameters that it lacks.
+/// Three of several differences are listed: first differences in this run's parameters, in their order, then parameters
+/// that it lacks.
 #[test]
 fn three_differences_of_parameters_are_listed() {
     let desk = desk(2);
@@ -57,7 +57,7 @@ fn three_differences_of_parameters_are_listed() {
     let last = run.err.lines().last().unwrap_or_default();
     let differences = last.matches(" in it and ").count() + last.matches(" here and ").count();
     assert!(
-        run.code == 1 && last.contains("is of a run with other parameters: ") && differences == 3,
+        run.code == 1 && last.contains("comes from a run with other parameters: ") && differences == 3,
         "{run:?}"
     );
     // There is one difference: a parameter that this run lacks.
@@ -73,14 +73,15 @@ fn data_of_another_clock_are_not_taken_over() {
     for (earlier, own) in [("n", "y"), ("y", "n")] {
         desk.ran(&format!("{} > data.rsf", line(&format!("tdc={earlier}"))));
         let run = goes_on(&desk, &format!("finished=data.rsf tdc={own}"));
-        let expected = format!("is of a run with tdc={earlier}, but this one has tdc={own}: finished= takes");
+        let expected =
+            format!("comes from a run with tdc={earlier}, but this one has tdc={own}: finished= takes");
         assert!(run.code == 1 && run.err.contains(&expected), "{run:?}");
         let run = goes_on(&desk, &format!("finished=data.rsf tdc={earlier}"));
         assert!(run.err.contains("3 shots of 3 taken over"), "{run:?}");
     }
 }
 
-/// Messages number shots as the survey does, even if a run makes only some of them.
+/// Messages number shots as the survey does, even if a run computes only some of them.
 #[test]
 fn shots_are_named_by_their_numbers_in_the_survey() {
     let desk = desk(2);

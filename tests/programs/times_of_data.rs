@@ -1,4 +1,4 @@
-//! Data at times other than those of the steps, in operators, gradients and images.
+//! Data at times other than the time steps, in operators, gradients and images.
 
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude};
@@ -91,8 +91,8 @@ fn gradients_compare_at_the_times_of_the_data() {
     }
 }
 
-/// An image from data every four steps has a quarter of the size of one from data of every step, because there are a
-/// quarter as many samples.
+/// The amplitude of an image from data of every fourth step is a quarter of that from data of every step, because there
+/// are a quarter as many samples.
 #[test]
 fn images_take_data_of_any_sampling() {
     let desk = observed();
@@ -158,7 +158,7 @@ fn data_may_end_before_the_run() {
     }
 }
 
-/// Times that do not fit are refused with a message that says what would fit.
+/// Times that do not fit are refused with a message that gives times that would fit.
 #[test]
 fn times_that_do_not_fit_are_refused() {
     let desk = observed();

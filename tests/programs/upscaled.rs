@@ -3,11 +3,11 @@
 use crate::desk::Desk;
 use crate::shots::relative_difference;
 
-/// Nodes of the fine grid along both axes, and the factor to the coarse one.
+/// Nodes of the fine grid along both axes, and the ratio of the spacings of the coarse and the fine grid.
 const N: usize = 41;
 const FACTOR: usize = 4;
 
-/// A vertical sheet of soft rock gives the result of a horizontal one with the axes exchanged. At the nodes in its
+/// A vertical sheet of soft rock gives the result of a horizontal sheet with the axes exchanged. At the nodes in its
 /// middle the medium has no slope, so only its curvature shows the direction.
 #[test]
 fn sheets_have_one_medium_in_either_direction() {

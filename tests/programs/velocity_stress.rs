@@ -102,7 +102,8 @@ fn strains_have_six_components_or_three_and_snapshots_stay_velocities() {
     }
 }
 
-/// A window of one row is a map of the surface in time; its values are those of receivers at the nodes of each field.
+/// A window of one row is a map of the surface in time; its values equal the records of receivers at the nodes of each
+/// field.
 #[test]
 fn snapshots_of_one_row_are_maps_of_the_surface_in_time() {
     for ndim in [2, 3] {

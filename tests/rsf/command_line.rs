@@ -1,4 +1,4 @@
-//! The command line as users of Madagascar know it, and additions to it.
+//! The command line in Madagascar's conventions, and additions to it.
 
 use std::fs;
 use std::io::Read;
@@ -51,7 +51,7 @@ fn terminal() -> (OwnedFd, OwnedFd) {
         "no terminal can be opened: {}",
         std::io::Error::last_os_error()
     );
-    // SAFETY: both were just opened, and nobody else owns them.
+    // SAFETY: both were just opened, and have no other owner.
     unsafe { (OwnedFd::from_raw_fd(near), OwnedFd::from_raw_fd(far)) }
 }
 

@@ -63,7 +63,7 @@ fn inputs_that_cannot_be_read() {
         assert!(!scratch.file("w.rsf").exists());
     }
     assert_refused(&scratch, "probe < dir", "standard input is a directory");
-    // The shell empties a file that is both input and output.
+    // The shell truncates a file that is both input and output.
     for own in ["ccc=own.rsf < a.rsf > own.rsf", "< own.rsf > own.rsf"] {
         assert_refused(
             &scratch,
@@ -220,7 +220,7 @@ fn a_closed_pipe_ends_the_program_quietly() {
     let scratch = Scratch::new();
     let run = scratch.shell("(probe mode=make n1=5000000; echo $? > code) | head -c 100 > /dev/null");
     assert_eq!((err(&run).as_str(), scratch.text("code").as_str()), ("", "141\n"));
-    // The only error is therefore that of the program that stopped reading.
+    // The only error therefore comes from the program that stopped reading.
     let run = scratch.shell("probe mode=make n1=5000000 | probe mode=nonsense > x.rsf");
     assert_eq!(err(&run).lines().count(), 1, "{}", err(&run));
 }
@@ -285,7 +285,7 @@ fn a_failure_in_the_middle_leaves_what_readers_refuse() {
         "probe < x.rsf",
         "data file ./x.rsf@ has 20 bytes of data, n1=10",
     );
-    // In a pipe, the next program reports an error, too.
+    // In a pipe, the next program also reports an error.
     let run = scratch.shell("probe mode=late n1=10 | probe > y.rsf; echo $?");
     assert_eq!(out(&run), "1\n");
     assert!(

@@ -86,7 +86,7 @@ fn a_second_run_copies_what_lies_elsewhere() {
     whole(&scratch, "c.rsf");
     succeeded(&scratch.shell("probe mode=rest n1=2001 label=note | cat > d.rsf"));
     whole(&scratch, "d.rsf");
-    // The hash is that of the last 4096 bytes.
+    // The hash covers the last 4096 bytes.
     succeeded(&scratch.shell("probe mode=part n1=5000 label=note > e.rsf"));
     let bytes = fs::read(scratch.file("e.rsf@")).unwrap();
     assert!(
@@ -234,7 +234,7 @@ fn several_write_at_their_places() {
 fn standard_input_for_all_ends_with_the_dataset() {
     let scratch = Scratch::new();
     succeeded(&scratch.shell("probe mode=make n1=6 > two.rsf; probe mode=make n1=6 out=stdout > one.rsf; probe mode=make n1=6 form=ascii > text.rsf"));
-    // There are other lines after the one that names the data, as in files edited by hand.
+    // There are other lines after the line that names the data, as in files edited by hand.
     let header = scratch.text("two.rsf");
     scratch.write("hand.rsf", format!("{header}\nlabel2=Later\n"));
     for (name, at_least, at_most) in [

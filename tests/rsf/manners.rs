@@ -1,4 +1,4 @@
-//! Mistakes of users that no program may ignore silently, and files of others that no program may overwrite.
+//! Mistakes of users that no program may ignore silently, and files of other programs that no program may overwrite.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -18,7 +18,7 @@ fn two_folders_with_one_data_path_keep_their_own_numbers() {
     let files = || fs::read_dir(scratch.file("s")).unwrap().count();
     let before = files();
     assert_eq!(before, 2);
-    // If the programs run again, each takes the data file that it had, even if its header was removed.
+    // If the programs run again, each uses the data file that it had, even if its header was removed.
     succeeded(&scratch.shell(
         "export DATAPATH=$PWD/s/; rm a/m.rsf b/m.rsf
         (cd b; probe mode=make n1=5 > m.rsf); (cd a; probe mode=make n1=3 > m.rsf)",
@@ -27,7 +27,7 @@ fn two_folders_with_one_data_path_keep_their_own_numbers() {
         (scratch.reals("a/m.rsf").len(), scratch.reals("b/m.rsf").len()),
         (3, 5)
     );
-    // On a file system without attributes one more name may be used, but no further ones later.
+    // On a file system without attributes, one more name may be used, but no further names later.
     assert!(files() <= before + 1, "{:?}", out(&scratch.shell("ls s")));
 }
 
@@ -68,19 +68,19 @@ fn headers_of_another_folder_have_their_own_numbers() {
             "{folder}"
         );
     }
-    // A header that is written into another folder has its data read from there, too.
+    // The data of a header that is written into another folder are also read from there.
     succeeded(
         &scratch
             .shell("cd a; probe mode=make n1=3 > ../c/far.rsf; cd ../c; probe scale=2 < far.rsf > read.rsf"),
     );
     assert_eq!(scratch.reals("c/read.rsf"), [0.0, 2.0, 4.0]);
-    // In a folder that was moved, the data belong to the header next to them, and those in the current folder to
-    // another header.
+    // In a folder that was moved, the data belong to the header next to them, and the data in the current folder belong
+    // to another header.
     let run = scratch.shell("mv a e; cd b; probe scale=3 < ../e/m.rsf > read.rsf; mv ../e ../a");
     assert_eq!(scratch.reals("b/read.rsf"), [0.0, 3.0]);
     let text = crate::support::err(&run);
     assert!(text.contains("the second is read"), "{text}");
-    // If it is unknown to which header data belong, those with the length that the header gives are read.
+    // If it is unknown to which header the data belong, the data whose length matches the header are read.
     let forget = "for f in a b; do cat $f/m.rsf@ > $f/n; mv $f/n $f/m.rsf@; cp $f/m.rsf $f/m2; mv $f/m2 $f/m.rsf; done";
     succeeded(&scratch.shell(forget));
     let run = scratch.shell("cd b; probe scale=3 < ../a/m.rsf > read.rsf");
@@ -246,7 +246,7 @@ fn a_data_path_without_a_slash_is_warned_of() {
     );
 }
 
-/// Both ends of a new terminal: ours, and the one for a program.
+/// Both ends of a new terminal: our end, and the end for a program.
 fn terminal() -> (File, File) {
     let (mut ours, mut theirs) = (0, 0);
     let none = std::ptr::null_mut();

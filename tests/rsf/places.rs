@@ -180,7 +180,7 @@ fn tagged_outputs_carry_the_history_of_standard_input_only() {
         (s.axis(1).label.as_deref(), s.axis(2).n, s.len()),
         (Some(""), 1, 1)
     );
-    // The form of tagged outputs is that of standard input, too.
+    // Tagged outputs have the form of standard input, too.
     succeeded(&scratch.shell("probe mode=tags ccc=f.rsf wfl=w.rsf < floatxdr.rsf > s.rsf"));
     assert_eq!(
         Input::open(&scratch.file("w.rsf")).unwrap().format().to_string(),

@@ -170,7 +170,8 @@ fn lines(mut output: Output, n: usize, count: usize) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// Writes records of three values, one every ten milliseconds, until they are complete or a watched signal arrives.
+/// Writes records of three values, one every ten milliseconds, until all records are written or a watched signal
+/// arrives.
 fn slow(job: &mut Job) -> anyhow::Result<()> {
     let watch = (job.choice("mode")? == "watch").then(Watch::begin);
     let output = job.output()?;
@@ -198,7 +199,7 @@ fn slow(job: &mut Job) -> anyhow::Result<()> {
 }
 
 /// Writes the values 0, 1, 2 ... in two runs. The first run writes half of them, and their position into the file
-/// `label=`; the second one, whose values are `scale=` times as large, continues after them.
+/// `label=`; the second run, whose values are `scale=` times as large, continues after them.
 fn in_two_runs(job: &mut Job) -> anyhow::Result<()> {
     let n = job.int("n1")? as usize;
     let note = job.text("label")?.unwrap_or_default();
@@ -231,7 +232,7 @@ fn in_two_runs(job: &mut Job) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// Writes the values 0, 1, 2 ... at their positions, the last ones first.
+/// Writes the values 0, 1, 2 ... at their positions, the last values first.
 fn places(job: &mut Job) -> anyhow::Result<()> {
     let n = job.int("n1")? as usize;
     let output = job.output()?;

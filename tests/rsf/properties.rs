@@ -45,7 +45,7 @@ fn ask_everything(header: &Header) {
     let _ = (header.elements(), header.format(), header.rank(), header.sizes());
 }
 
-/// A dataset is opened and read to its end, or refused; nothing else may happen.
+/// A dataset is opened and read to its end, or refused; no other outcome is allowed.
 fn open_and_read(bytes: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.rsf");

@@ -1,4 +1,4 @@
-//! Data that are written are read back unchanged, and are those that Madagascar would have written.
+//! Data that are written are read back unchanged, and equal the data that Madagascar would have written.
 
 use std::fs;
 
@@ -188,7 +188,7 @@ fn lines_of_text_are_counted_as_elements() {
     };
     succeeded(&run_of("lines", "ascii"));
     assert_eq!(scratch.reals("here.rsf"), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    // The program's own lines stay as they are: no line break is added.
+    // The program's own lines are unchanged: no line break is added.
     assert_eq!(scratch.text("here.bin"), "0\n1\n2\n3\n4\n5\n6\n");
     let message = failed(&run_of("excess", "ascii"));
     assert!(

@@ -107,7 +107,7 @@ fn a_second_signal_ends_a_program_that_watches() {
     send(&child, libc::SIGINT);
     send(&child, libc::SIGTERM);
     let (by, text) = end(child);
-    // The system may merge or reorder signals that are pending together, but one of them has ended the program.
+    // The system may merge or reorder signals that are pending together, but one of them ends the program.
     assert!(by == Some(libc::SIGTERM) || by == Some(libc::SIGINT), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
 }

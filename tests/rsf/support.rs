@@ -153,7 +153,7 @@ pub fn succeeded(output: &Output) -> String {
     err(output)
 }
 
-/// Checks the failure of a program: exit code 1, one line on standard error that begins with its name.
+/// Checks that a program has failed: exit code 1, and one line on standard error that begins with its name.
 #[track_caller]
 pub fn failed(output: &Output) -> String {
     let text = err(output);

@@ -54,8 +54,8 @@ pub fn block<const D: usize>(
     Mesh::new(parts).unwrap()
 }
 
-/// A mesh of degree 4 with the media of its regions, and a step that is a fraction of the largest one that is surely
-/// stable.
+/// A mesh of degree 4 with the media of its regions, and a step that is a fraction of the largest step that is
+/// certainly stable.
 pub struct Body<const D: usize> {
     pub mesh: Mesh<D>,
     pub basis: Basis,

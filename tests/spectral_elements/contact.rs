@@ -1,6 +1,6 @@
 //! A plane wave from a solid into the fluid above it, compared with the coefficients of the contact.
 //!
-//! A pulse of displacement f at rest in the solid splits into two halves. The upper one meets the contact: with the
+//! A pulse of displacement f at rest in the solid splits into two halves. The upper half meets the contact: with the
 //! impedances Z = rho v, the reflected displacement is (Zs - Zf)/(Zs + Zf) of it, and the transmitted one 2 Zs/(Zs +
 //! Zf). The lambda of the solid is zero, so that free sides do not affect a plane P wave, and the fluid's sides are
 //! rigid: the column behaves as in an unbounded space.
@@ -141,8 +141,8 @@ fn motion<const D: usize>(water: [f64; 2], rock: [f64; 3], share: f64) -> Vec<f6
     spans.collect()
 }
 
-/// Where a fluid meets a solid, a smaller step is needed than for either: the bound takes that into account, and is at
-/// most a quarter below the true limit.
+/// Where a fluid meets a solid, the step must be smaller than for either of them: the bound takes that into account,
+/// and is at most a quarter below the true limit.
 #[test]
 fn the_stable_step_counts_what_meets() {
     for (water, rock) in [

@@ -144,7 +144,7 @@ fn subdomains_and_ranks_give_the_same_bits() {
     }
 }
 
-/// A sponge acts on the points that subdomains share as on all others, in water and in rock.
+/// A sponge acts in the same way on points that subdomains share and on all other points, in water and in rock.
 #[test]
 fn subdomains_share_a_sponge() {
     let mut world = World::new();

@@ -120,7 +120,7 @@ fn sources(folder: &Path) -> Vec<Source<3>> {
     points.iter().enumerate().map(source).collect()
 }
 
-/// Work that is done with the parts of a case.
+/// Work on the parts of a case.
 fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
     let (mesh, basis) = (mesh(folder), Basis::new(4).unwrap());
     let (media, speeds) = media(folder);

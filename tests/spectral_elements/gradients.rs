@@ -65,8 +65,8 @@ pub fn bent<const D: usize>(u: [f64; D]) -> [f64; D] {
 /// Thickness of a layer in elements.
 const THICK: usize = 2;
 
-/// A bent body of two regions with a free top, absorbing elsewhere, with elements of 100 m. With layers it is straight,
-/// and they are regions 2 and 3 around it.
+/// A bent body of two regions with a free top, absorbing elsewhere, with elements of 100 m. With layers the body is
+/// straight, and the layers are regions 2 and 3 around it.
 pub fn body<const D: usize>(case: &Case, rocks: Rocks) -> Body<D> {
     let inner: [usize; D] = std::array::from_fn(|c| if c + 1 == D { 4 } else { 5 });
     let absorbs = |axis: usize, high: bool| axis + 1 < D || high;
@@ -86,7 +86,7 @@ pub fn body<const D: usize>(case: &Case, rocks: Rocks) -> Body<D> {
             )
         }
     };
-    // The values are those of the unchanged rocks.
+    // The values describe the unchanged rocks.
     let (mut held, mut speeds_held) = of(case.rocks);
     let dt = 0.6
         * Body::new(
@@ -209,7 +209,7 @@ pub fn recorded<const D: usize>(records: &[f32], shot: &Shot<D>) -> Vec<f32> {
 /// The results of a shot: the misfit, its records, and the gradient if requested.
 type ShotResults<const D: usize> = (f64, Vec<f32>, Option<Gradient<D>>);
 
-/// The misfit of a shot; the expected records are these, or zeros.
+/// The misfit of a shot with respect to the `expected` records, or to zeros if they are `None`.
 fn run<const D: usize>(
     setup: &Setup<D>,
     shot: &Shot<D>,
@@ -368,7 +368,7 @@ fn gradients_between_matched_layers_are_those_of_finite_differences() {
     regions_of::<3>(120, &rock, &[(0, 0), (1, 1), (1, 2)], SINGLE);
 }
 
-/// The medium in layers is held fixed, and has no gradient whatever the waves in them are.
+/// The medium in layers is held fixed, and has no gradient for any waves in the layers.
 #[test]
 fn matched_layers_have_no_derivatives() {
     let case = Case {

@@ -18,7 +18,7 @@ fn misfit(angle: f64) -> f64 {
     let place = |u: [f64; 3]| {
         let x = [u[0] - 8.0, u[1] - 8.0, u[2]];
         let bend = |c: usize| 0.09 * (1.3 * u[(c + 1) % 3] + 0.9 * u[(c + 2) % 3] + 0.4 * u[c]).sin();
-        // The ground itself stays a plane.
+        // The ground itself remains a plane.
         turned([
             x[0] + bend(0),
             x[1] + bend(1),

@@ -7,7 +7,7 @@ use kernels::methods::spectral_elements::{Engine, Lumping, Quantity, Setup, Sour
 
 use crate::shots::{magnitude, relative_difference};
 
-/// A bent box of `counts` elements of about 100 m; the lower half is region 1. If requested, all sides but the top
+/// A bent box of `counts` elements of about 100 m; the lower half is region 1. If requested, all sides except the top
 /// absorb.
 pub fn bent(counts: [usize; 3], absorbs: bool) -> Mesh<3> {
     let sizes = counts.map(|n| n + 1);
@@ -257,7 +257,7 @@ fn absorbing_sides_take_the_energy_and_the_largest_step_is_stable() {
         engine.step();
         loudness(&engine)
     }));
-    // A second is several times longer than waves need to leave; what remains grazed the sides.
+    // A second is several times longer than waves need to leave; the remaining waves are those that grazed the sides.
     (0..(1.5 / dt) as usize).for_each(|_| engine.step());
     let left = loudness(&engine);
     println!("{:.1e} is left", left / most);

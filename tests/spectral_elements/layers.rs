@@ -28,8 +28,8 @@ const Q: [[f64; 2]; 2] = [[120.0, 40.0], [155.9, 69.3]];
 const DEPTH: f64 = 2000.0;
 const RECEIVER: [f64; 3] = [1500.0, 2000.0, 0.0];
 
-/// Coordinates of nodes: elements of a constant length between two ends, and further ones on either side, each a fifth
-/// longer than the last.
+/// Coordinates of nodes: elements of a constant length between two ends, and further elements on either side, each a
+/// fifth longer than the previous one.
 fn graded([low, high]: [f64; 2], length: f64, [before, behind]: [usize; 2]) -> Vec<f64> {
     let lengths = |count: usize| (1..=count).map(move |k| length * 1.2_f64.powi(k as i32));
     let mut nodes = vec![low - lengths(before).sum::<f64>()];
@@ -141,7 +141,7 @@ fn a_layer_over_a_half_space_within_two_percent() {
 
 /// Misfits for an attenuating layer and half-space; without attenuation they must be larger.
 fn lossy(grain: Grain) -> f64 {
-    // Q of the bulk modulus follows from those of the waves; in the layer it is infinite except for rounding.
+    // Q of the bulk modulus follows from the Q of the waves; in the layer it is infinite except for rounding.
     let relaxation = |k: usize| {
         let ([_, vp, vs], [qp, qs]) = (LAYERS[k], Q[k]);
         let shear = 4.0 / 3.0 * (vs / vp).powi(2);

@@ -136,8 +136,8 @@ fn on_contact<const D: usize>(case: &Case) -> Vec<[f64; D]> {
     (1..4).map(place).collect()
 }
 
-/// The relative difference between the dot product of perturbed records with other records, and that of the
-/// perturbation with the transpose of these.
+/// The relative difference between the dot product of perturbed records with other records, and the dot product of the
+/// perturbation with the transpose applied to these records.
 fn apart<const D: usize>(trial: &Trial) -> f64 {
     let (case, parameters) = (&trial.case, trial.parameters);
     let nt = if D == 2 { 150 } else { 70 };
@@ -171,7 +171,7 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
     let own: Vec<Vec<f64>> = (0..parameters.count())
         .map(|k| {
             // No value is near zero: the scattering of the other parameters cancels in water, and only rounding errors
-            // would be left.
+            // would remain.
             let mut change = || draw().signum() * (0.5 + 0.5 * draw().abs());
             (0..count).map(|at| unit(at)[k] * change()).collect()
         })

@@ -278,8 +278,8 @@ fn a_point_takes_nothing_from_beyond_an_interface_or_from_the_air() {
     let (mesh, basis) = (hill(), Basis::new(4).unwrap());
     let top = |x: f64| 60.0 * (x / 170.0).sin() - 20.0;
     let interface = |x: f64| 300.0 + 40.0 * (x / 120.0).cos();
-    // Elements have straight sides, so the interface of the grid is a few metres from that of the mesh, which decides;
-    // the values of the grid within 8 m of it are meaningless.
+    // Elements have straight sides, so the interface of the grid is a few metres from the interface of the mesh, which
+    // takes precedence; the values of the grid within 8 m of it are meaningless.
     let vp = plane(|[x, z]| match () {
         () if z < top(x) - 8.0 => 340.0,
         () if (z - interface(x)).abs() < 0.5 => 2600.0,
@@ -460,7 +460,7 @@ fn quality_factors_of_a_grid_damp_as_those_of_regions() {
         relaxations: Some((&relaxations[..]).into()),
         ..world.setup()
     };
-    // Q of the moduli follows from those of the waves.
+    // Q of the moduli follows from the Q of the waves.
     let laws: Vec<_> = world
         .speeds
         .iter()

@@ -39,7 +39,7 @@ fn block<const D: usize>(side: usize) -> Mesh<D> {
 }
 
 /// Largest error of the displacement of an overtone after two thirds of a period of the lowest mode, with a step of
-/// `fraction` of the largest one.
+/// `fraction` of the largest step.
 fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone: f64) -> f64 {
     let (mesh, basis) = (block::<D>(side), Basis::new(degree).unwrap());
     let media = [Medium {
@@ -78,7 +78,7 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
 /// The error of single precision: 2.1e-6 were measured in 2-D and 3.8e-6 in 3-D; five times that is allowed.
 const LEFT: f64 = 2e-5;
 
-/// The errors of all degrees decrease to that of single precision.
+/// The errors of all degrees decrease to the level of single precision.
 fn falls<const D: usize>(degrees: std::ops::RangeInclusive<usize>) {
     let errors: Vec<f64> = degrees.map(|degree| error::<D>((3, degree), 0.05, 1.0)).collect();
     println!("{D}-D: {errors:?}");

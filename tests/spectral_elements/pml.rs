@@ -57,8 +57,8 @@ fn strip(
     body.records(source, places, (Quantity::Displacement, steps))
 }
 
-/// The reflection of a wave that meets the layer at an angle, relative to that of a mirror, which is the wave at the
-/// mirror image of the receiver.
+/// The reflection of a wave that meets the layer at an angle, relative to the reflection of a mirror, which is the wave
+/// at the mirror image of the receiver.
 fn reflected(filling: &dyn Fn() -> Filling, strength: &Strength<2>, degrees: &[f64]) -> Vec<f64> {
     let place = |angle: &f64, side: f64| [side * 2.1 * H, 3.1 * H + 4.2 * H * angle.to_radians().tan()];
     let here: Vec<_> = degrees.iter().map(|angle| place(angle, 1.0)).collect();

@@ -61,12 +61,12 @@ fn central<const D: usize>(
     (at(step) - at(-step)) / (2.0 * step)
 }
 
-/// Compares the derivatives with respect to all parameters of a source with central differences, those with respect to
-/// its position with fourth-order ones.
+/// Compares the derivatives with respect to all parameters of a source with central differences, the derivatives with
+/// respect to its position with fourth-order differences.
 fn compare<const D: usize>(case: &Case) {
     let dt = body::<D>(case, case.rocks).dt;
     let mut all = sources::<D>(case, dt, steps::<D>());
-    // The waves of this force are about as strong as those of the moment.
+    // The waves of this force are about as strong as the waves of the moment.
     if let Strength::Force(force) = &mut all[1].strength {
         force.iter_mut().for_each(|force| *force *= 30.0);
     }
@@ -103,7 +103,7 @@ fn compare<const D: usize>(case: &Case) {
                 }
             }
             (Strength::Moment(moment), Strength::Moment(by)) => {
-                // In water the moment stays that of an explosion.
+                // In water the moment remains an explosion.
                 let water = case.rocks[0][1] == 0.0;
                 let pairs: &[(usize, usize)] = if water { &[(0, 0)] } else { &[(0, 0), (0, D - 1)] };
                 for &(i, c) in pairs {
@@ -138,7 +138,7 @@ fn compare<const D: usize>(case: &Case) {
     }
     let error = largest(apart);
     println!("{D}-D {case:?}: within {error:.1e} of finite differences");
-    // The remaining error is that of differences of misfits of records in single precision, which is smaller for fewer
+    // The remaining error is due to differences between misfits of records in single precision; it is smaller for fewer
     // steps.
     let most = if D == 2 { 1e-3 } else { 5e-3 };
     assert!(error < most, "{error:e}");
@@ -161,8 +161,8 @@ fn gradients_by_sources_are_those_of_finite_differences() {
 }
 
 /// For a source at a corner of elements: the sum of the derivatives with respect to its strength, times the strength,
-/// and that with respect to its time function. Records are linear in both, so half the sum of their squares is
-/// quadratic, and each sum is twice the misfit (Euler).
+/// and the sum of the derivatives with respect to its time function. Records are linear in both, so half the sum of
+/// their squares is quadratic, and each sum is twice the misfit (Euler).
 fn sums<const D: usize>(case: &Case, which: usize) -> f64 {
     let dt = body::<D>(case, case.rocks).dt;
     let mut source = sources::<D>(case, dt, steps::<D>()).swap_remove(which);

@@ -66,7 +66,7 @@ fn recipes_in_3d() {
     }
 }
 
-/// The recipe omits c15 and c35 (sfstiffness does so only on request, with a warning) and uses 3.1415 for pi.
+/// The recipe omits c15 and c35 (sfstiffness omits them only on request, with a warning) and uses 3.1415 for pi.
 #[test]
 fn tilted_recipe() {
     let nu = stored("nu-2d").values;
@@ -227,7 +227,8 @@ fn tilted_media() {
     }
 }
 
-/// `planes=` gives the number of planes, whatever is needed: the same values in the other order, and zeros.
+/// `planes=` gives the number of planes, independently of the number that the medium needs: the same values in the
+/// other order, and zeros.
 #[test]
 fn all_planes_of_a_medium_that_needs_few() {
     let (few, all) = (

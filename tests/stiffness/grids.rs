@@ -62,8 +62,8 @@ fn passes_do_not_matter() {
     let piped = values(run(&format!("{rest} memory=0"), Some(large(n, 3.0))));
     assert_eq!(held.len(), 4 * 120_000);
     assert!(held == streamed && held == grouped && held == piped);
-    // The last cell has its own value, not that of another piece: c33 of a medium rotated by 90 degrees is c11 of the
-    // upright one.
+    // The last cell has its own value, not the value of another piece: c33 of a medium rotated by 90 degrees is c11 of
+    // the upright one.
     let last = 119_999.0f32;
     let (vp, eps) = (3.0 + (last * 0.37).sin() * 0.3, 0.2 + (last * 0.37).sin() * 0.02);
     let c33 = 2.1 * vp * vp * (1.0 + 2.0 * eps);

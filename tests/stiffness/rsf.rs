@@ -75,8 +75,8 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// Runs the program in the folder of the stored planes with `words` (split at blanks) and these bytes on standard
-/// input.
+/// Runs the program in the folder of the stored planes with the arguments `words` (split at blanks) and the bytes
+/// `stdin` on standard input.
 pub fn run(words: &str, stdin: Option<Vec<u8>>) -> Outcome {
     let mut child = Command::new(program(env!("CARGO_BIN_EXE_sfstiffness")))
         .args(words.split_whitespace())

@@ -1,5 +1,5 @@
 //! The paths of the checkout and of the programs for tests: compiled in, unless the environment names others because
-//! the test was built elsewhere and copied here (tests/gpu).
+//! the test was built on another machine and copied (tests/gpu).
 #![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ pub fn checkout(inside: &str) -> PathBuf {
     top.expect("a crate lies in the checkout").join(inside)
 }
 
-/// A program of this build, which cargo put at `place`, or the one of that name in the folder `SIFAKA_BIN`, if that is
-/// set.
+/// A program of this build, which cargo put at `place`, or the program of that name in the folder `SIFAKA_BIN`, if the
+/// variable is set.
 pub fn program(place: &str) -> PathBuf {
     match (std::env::var_os("SIFAKA_BIN"), Path::new(place).file_name()) {
         (Some(folder), Some(name)) => Path::new(&folder).join(name),

@@ -68,7 +68,7 @@ pub fn cross(a: Vector, b: Vector) -> Vector {
     ]
 }
 
-/// The vector of length one along `a`.
+/// The unit vector along `a`.
 pub fn unit(a: Vector) -> Vector {
     let length = dot(a, a).sqrt();
     a.map(|v| v / length)
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// The phase velocities are the exact ones of Tsvankin (1996), eq. 6.
+    /// The phase velocities are exact (Tsvankin 1996, eq. 6).
     #[test]
     fn vti_phase_velocities() {
         let s = vti(0.25, 0.1, 0.2);
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// SH fronts are ellipsoids; so are those of P when epsilon = delta.
+    /// SH fronts are ellipsoids; so are P fronts when epsilon = delta.
     #[test]
     fn elliptical_arrivals() {
         let s = vti(0.15, 0.15, 0.2);
@@ -284,8 +284,8 @@ mod tests {
         }
     }
 
-    /// In its symmetry plane x-z, P and SV waves of an orthorhombic medium are those of the VTI medium with eps2 and
-    /// del2.
+    /// In its symmetry plane x-z, P and SV waves of an orthorhombic medium are the same as in the VTI medium with eps2
+    /// and del2.
     #[test]
     fn orthorhombic_plane() {
         let t = Tsvankin {

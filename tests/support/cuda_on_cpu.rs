@@ -43,7 +43,7 @@ struct Job {
     reversed: u32,
 }
 
-/// A compiled source. Its variables serve one launch at a time.
+/// A compiled source. Its variables can be used by one launch at a time.
 struct Text {
     library: Library,
     launch: Launch,
@@ -207,7 +207,7 @@ impl Compiler {
 }
 
 /// The folder that keeps libraries for all test targets and later runs: inside the target folder, so that `cargo clean`
-/// removes them. `None` if it cannot be made, for tests that run apart from their build.
+/// removes them. `None` if it cannot be created, for tests that run apart from their build.
 fn kept() -> Option<&'static Path> {
     static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernel-texts");
@@ -244,7 +244,7 @@ fn compile(text: &str) -> Result<Text, String> {
         Err(_) => {
             let shared_object = draft.path().join("text.so");
             compiler.run(text, draft.path(), &shared_object)?;
-            // Another process may have been faster; its library is the same, and is replaced in one step.
+            // Another process may have been faster; its library is the same, and is replaced atomically.
             fs::rename(&shared_object, &library).map_err(|e| format!("{}: {e}", library.display()))?;
         }
     }
@@ -284,7 +284,8 @@ impl Kernel {
             };
             let mut message = [0u8; 512];
             let _alone = self.text.busy.lock().unwrap();
-            // SAFETY: the memory of `stage` has the sizes that the job states; the caller promises the rest.
+            // SAFETY: the memory of `stage` has the sizes that the job states; the caller guarantees the other
+            // conditions.
             let code = unsafe { (self.text.launch)(&job, message.as_mut_ptr().cast(), message.len()) };
             let sentence = CStr::from_bytes_until_nul(&message).unwrap_or_default();
             match code {

@@ -124,7 +124,7 @@ impl Desk {
         run
     }
 
-    /// [`Desk::sh`] as a command that is not started yet.
+    /// [`Desk::sh`] as a command that has not been started.
     pub fn command(&self, line: &str) -> Command {
         let own = option_env!("CARGO_BIN_EXE_sfbasics").or(option_env!("CARGO_BIN_EXE_sfewefd2d-gpu"));
         let program = built::program(own.expect("a crate of programs"));

@@ -36,7 +36,7 @@ pub struct World<const D: usize> {
     pub pml: Option<Pml<D>>,
 }
 
-/// Constants that vary from point to point by an eighth around those of the regions.
+/// Constants that vary from point to point by an eighth around the constants of the regions.
 pub struct Uneven(Vec<(Medium, [f64; 2])>);
 
 impl<const D: usize> PointMedia<D> for Uneven {
@@ -121,7 +121,7 @@ impl<const D: usize> Recipe<D> {
 }
 
 /// A box of elements of about 100 m, bent, or (`straight`) only with sides of different lengths; the lower half is
-/// region 1. All sides but the top absorb.
+/// region 1. All sides except the top absorb.
 fn bent<const D: usize>(counts: [usize; D], order: Order, straight: bool) -> Mesh<D> {
     let fine = if order == Order::Linear { 1 } else { 2 };
     let sizes = counts.map(|n| fine * n + 1);

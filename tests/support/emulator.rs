@@ -90,8 +90,8 @@ impl Emulator {
         self
     }
 
-    /// Its streams, and those of all late devices of this thread, run concurrently: work is deferred until the host
-    /// waits, and is then done in an order that events and the seed determine.
+    /// Its streams, and the streams of all late devices of this thread, run concurrently: work is deferred until the
+    /// host waits, and is then done in an order that events and the seed determine.
     pub fn late(mut self, seed: u64) -> Self {
         self.late = Some(Late::open(seed));
         self
@@ -194,7 +194,7 @@ impl Emulator {
 
 /// A copy that can be deferred: the memory at the addresses stays alive until it is done.
 fn copy(from: u64, to: u64, bytes: usize) {
-    // SAFETY: the callers of the copies of `Accelerator` promise both ranges.
+    // SAFETY: the callers of the copies of `Accelerator` guarantee both ranges.
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
 }
 
@@ -249,7 +249,7 @@ impl Accelerator for Emulator {
 
     fn reserve(&self, bytes: usize) -> Result<Lump, Error> {
         let lump = self.allocate(bytes)?;
-        // SAFETY: the lump is that long, and nothing else refers to it yet.
+        // SAFETY: the memory is that long, and nothing else refers to it yet.
         unsafe { lump.start.write_bytes(POISON, bytes) };
         Ok(lump)
     }
@@ -344,7 +344,7 @@ impl Accelerator for Emulator {
         self.check(kernel, dims, args.len())?;
         // Numbers of 16 bytes have the largest alignment of any structure of the kernels.
         let mut held = vec![0u128; kernel.args_bytes.div_ceil(16)];
-        // SAFETY: the caller promises that the pointer is to the kernel's structure.
+        // SAFETY: the caller guarantees that the pointer is to the kernel's structure.
         unsafe {
             std::ptr::copy_nonoverlapping(args[0].cast(), held.as_mut_ptr().cast::<u8>(), kernel.args_bytes)
         };

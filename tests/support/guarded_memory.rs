@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 /// The byte that fills memory that nobody has written to.
 pub const POISON: u8 = 0xFF;
 
-/// The bytes of a word of guards, by their addresses: a signaling NaN, which no sum or product returns as it was, so that
-/// numbers that are changed in place are seen, and as an index far outside any array.
+/// The bytes of a word of guards, by their addresses: a signaling NaN, which no sum or product returns unchanged, so
+/// that numbers that are changed in place are detected, and as an index far outside any array.
 const WORD: [u8; 4] = 0x7FA0_0001_u32.to_ne_bytes();
 static FENCE: [u8; GUARD + WORD.len()] = {
     let (mut all, mut k) = ([0; GUARD + WORD.len()], 0);
@@ -28,7 +28,7 @@ static FENCE: [u8; GUARD + WORD.len()] = {
 pub struct Ledger {
     /// Addresses and sizes.
     pub live: Mutex<BTreeMap<u64, usize>>,
-    /// Memory of other emulators that is open here.
+    /// Memory of other emulators that this one has opened.
     pub borrowed: Mutex<BTreeMap<u64, usize>>,
     /// Damage that was found when memory was freed.
     pub damage: Mutex<Vec<String>>,
@@ -109,7 +109,7 @@ impl Ledger {
     }
 }
 
-/// What a guard at an address holds.
+/// The contents of a guard at an address.
 pub fn fence(address: u64) -> &'static [u8] {
     &FENCE[(address % WORD.len() as u64) as usize..][..GUARD]
 }
@@ -120,7 +120,7 @@ pub fn fence(address: u64) -> &'static [u8] {
 /// There are guards on both sides of the memory and nothing writes to them now.
 pub unsafe fn damage(address: u64, bytes: usize) -> Option<String> {
     let first = |from: u64| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let guard = unsafe { std::slice::from_raw_parts(from as *const u8, GUARD) };
         let fence = fence(from);
         // All allocated memory is checked often, so whole guards are compared at once.
@@ -150,7 +150,7 @@ impl Drop for Lump {
         // A device frees memory after all submitted work; failures of that work are reported elsewhere.
         let _ = self.late.as_ref().map(Late::finish);
         self.ledger.live.lock().unwrap().remove(&self.address());
-        // SAFETY: the pages are still ours and queues are done.
+        // SAFETY: the pages are still owned and the queues are empty.
         let damage = unsafe { damage(self.address(), self.bytes) };
         self.ledger.damage.lock().unwrap().extend(damage);
     }

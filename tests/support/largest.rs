@@ -1,9 +1,9 @@
 //! Differences between numbers: every error that a test measures is computed by one of these functions. Rust's maximum
 //! of floats ignores NaN, and the largest error of an empty list would be zero, so a measured error could be small
-//! although everything is wrong. These functions panic instead.
+//! although all results are wrong. These functions panic instead.
 //!
 //! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure (`spoil.rs`):
-//! every test of physics must then fail, and `tests/spoil` names those that do not.
+//! every test of physics must then fail, and `tests/spoil` names the tests that do not.
 #![allow(dead_code)] // not every test target that includes this file calls all of it
 
 #[allow(clippy::duplicate_mod)] // desk.rs is included without this file, too
@@ -168,7 +168,7 @@ fn beside<A: Value, B: Value>(
     [records_of(expected.len(), computed), expected]
 }
 
-/// The root of the summed squares of differences, divided by that of the expected values.
+/// The root of the summed squares of differences, divided by the same root for the expected values.
 ///
 /// # Panics
 /// Panics as [`records`] does, and if their counts differ.

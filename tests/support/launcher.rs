@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// The launcher and its options, or why there is none.
+/// The launcher and its options, or the reason why there is none.
 static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let beside = std::env::var_os("MPICC").map(|mpicc| Path::new(&mpicc).with_file_name("mpirun"));
     let named = std::env::var_os("MPIRUN").map(PathBuf::from);
@@ -13,7 +13,7 @@ static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let answer = Command::new(&mpirun).arg("--version").output();
     let answer = answer.map_err(|e| format!("{} does not start: {e}", mpirun.display()))?;
     let open = String::from_utf8_lossy(&answer.stdout).contains("Open MPI");
-    // Ranks of one host communicate through its memory, and the search of libfabric for networks takes a second of each
+    // Ranks of one host communicate through its memory, and libfabric's search for networks takes a second at each
     // start. Several tests run in parallel, so a rank that waits must leave its processor to another.
     let words = if open {
         " --oversubscribe --mca btl ^ofi --mca mpi_yield_when_idle 1"

@@ -3,10 +3,10 @@
 //!
 //! At a wavenumber `k` and a frequency `w` a layer carries waves `exp(s z)`, `s = -+sqrt(k^2 - w^2/c^2)`, of P with the
 //! displacement (along k, along z) `(i k, s)`, of SV with `(-s, i k)`, and of SH. Displacement and traction are
-//! continuous across the interfaces; at the depth of a force `f` traction jumps by `-f`, and at that of an explosion
-//! in a fluid the normal displacement jumps by the moment over the bulk modulus. The moment `M_xy` is the force `-i k
-//! M (sin 2a, cos 2a)` along and across a `k` of the azimuth `a`. Integrals over the azimuth of `k` are Bessel
-//! functions.
+//! continuous across the interfaces; at the depth of a force `f` traction jumps by `-f`, and at the depth of an
+//! explosion in a fluid the normal displacement jumps by the moment over the bulk modulus. The moment `M_xy` is the
+//! force `-i k M (sin 2a, cos 2a)` along and across a `k` of the azimuth `a`. Integrals over the azimuth of `k` are
+//! Bessel functions.
 //!
 //! Kjartansson's (1979) modulus gives each rock a constant Q. Coordinates are (z, x, y), with z downwards.
 #![allow(dead_code)] // each test target that includes this file uses a part of it
@@ -191,7 +191,7 @@ struct System<'a> {
     across: bool,
     /// Depths where pieces meet.
     ends: Vec<f64>,
-    /// For each piece its rock, its waves, and the index of its first wave.
+    /// Each piece with its rock, its waves, and the index of its first wave.
     pieces: Vec<(usize, Vec<Wave>, usize)>,
     /// Number of all waves.
     waves: usize,

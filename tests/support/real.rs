@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-/// The number of GPUs that the programs can use here. If there is none, the test reports that it is skipped, and why;
-/// fewer than `REQUIRE_GPU=` requires are a failure.
+/// The number of GPUs that the programs can use here. If there is none, the test reports that it is skipped, and gives
+/// the reason; fewer than `REQUIRE_GPU=` requires is a failure.
 pub fn gpus(test: &str) -> usize {
     let required = std::env::var("REQUIRE_GPU").ok().map_or(0, |n| {
         n.parse::<usize>()

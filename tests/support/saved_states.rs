@@ -35,7 +35,7 @@ impl MemoryStore {
 
 struct MemorySink {
     bytes: Bytes,
-    /// Number of writes left until one fails.
+    /// Number of writes until one fails.
     room: usize,
 }
 

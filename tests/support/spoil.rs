@@ -1,5 +1,5 @@
 //! Replaces records if the environment requests it: `SPOIL=nan`, `zero`, `empty` or `short`. Functions that measure
-//! errors and those by which tests receive records call this, and `tests/spoil` names the tests that still pass.
+//! errors and functions that deliver records to tests call this, and `tests/spoil` names the tests that still pass.
 #![allow(dead_code)] // not every file that includes this one uses all of it
 
 use std::cell::Cell;
@@ -22,7 +22,7 @@ pub enum Spoil {
 pub const ALL: [Spoil; 4] = [Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short];
 
 thread_local! {
-    /// The replacement that a test requests on its thread, instead of that of the environment.
+    /// The replacement that a test requests on its thread, instead of the environment's.
     pub static HERE: Cell<Option<Spoil>> = const { Cell::new(None) };
 }
 
@@ -53,7 +53,7 @@ pub fn spoiled<V: Copy>(mut values: Vec<V>, (nan, zero): (V, V), seen: &[Spoil])
     values
 }
 
-/// Appends the name of the test, which is that of its thread, to the file SPOIL_LOG.
+/// Appends the name of the test, which is also the name of its thread, to the file SPOIL_LOG.
 fn note() {
     let Ok(path) = std::env::var("SPOIL_LOG") else {
         return;

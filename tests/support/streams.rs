@@ -28,12 +28,12 @@ enum Item {
 
 /// The number at an address, which other threads may write.
 pub fn word<'a>(address: u64) -> &'a AtomicU64 {
-    // SAFETY: the callers of the signals of `Accelerator` promise eight aligned bytes that stay alive until they are
+    // SAFETY: the callers of the signals of `Accelerator` guarantee eight aligned bytes that stay alive until they are
     // done.
     unsafe { AtomicU64::from_ptr(address as *mut u64) }
 }
 
-/// Tries until there is a result, which other threads may bring about.
+/// Retries until there is a result, which may depend on other threads.
 pub fn patiently(mut attempt: impl FnMut() -> Option<Result<(), Error>>) -> Result<(), Error> {
     let begun = Instant::now();
     loop {

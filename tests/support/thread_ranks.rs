@@ -16,7 +16,7 @@ const WORDS: usize = 3;
 const MAPS: usize = 4;
 const GHOSTS: usize = 10;
 
-/// Messages that are not received yet.
+/// Messages that have not been received yet.
 #[derive(Default)]
 struct Post {
     boxes: Mutex<BTreeMap<Address, VecDeque<Vec<u8>>>>,

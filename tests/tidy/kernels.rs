@@ -94,7 +94,7 @@ fn messages_of_kernels_name_no_parameter() {
     );
 }
 
-/// A method on a graph is what "Add a method" describes; counts its lines without comments and blanks, for processors
+/// "Add a method" describes a method on a graph. The test counts its lines without comments and blanks, for processors
 /// and ranks.
 #[test]
 fn the_example_of_a_method_stays_short() {

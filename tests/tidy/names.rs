@@ -8,7 +8,7 @@ use super::{PAGES, files, files_ending, read, report};
 
 /// Extensions of the files whose names are checked.
 const ENDINGS: [&str; 5] = [".rs", ".cu", ".cuh", ".py", ".md"];
-/// Names that stand for any name, or for a file that a reader makes.
+/// Names that represent any name, or a file that a reader creates.
 const ANY: [&str; 3] = ["NAME.rs", "mine.rs", "README.md"];
 
 /// Lines to check: comments of code, whole pages.
@@ -132,7 +132,7 @@ fn terms_are_those_of_the_field() {
     report("the field has terms for these:", &offenders);
 }
 
-/// Words that are no parts of identifiers, and what to use instead.
+/// Words that identifiers may not contain, and their replacements.
 const VAGUE: [(&str, &str); 15] = [
     ("asked", "requested, given, or the value itself"),
     ("film", "snapshot"),

@@ -84,7 +84,7 @@ fn declaration(tokens: &[TokenTree]) -> Option<(String, String)> {
     }
 }
 
-/// Whether a text stands for a name: the name itself, or one with numbers or words in braces.
+/// Whether a text represents a name: the name itself, or a name with numbers or words in braces.
 fn stands_for(text: &str, name: &str) -> bool {
     match (text.split_once('{'), text.rsplit_once('}')) {
         (Some((before, _)), Some((_, after))) => {
@@ -146,7 +146,7 @@ impl Parameters {
     }
 }
 
-/// The declarations that answer to a name: its own, or those of `n#` for `n1`.
+/// The declarations that match a name: its own, or the declaration of `n#` for `n1`.
 fn types<'a>(declared: &'a BTreeMap<String, BTreeSet<String>>, name: &str) -> Option<&'a BTreeSet<String>> {
     let numbered = name.replace(|c: char| c.is_ascii_digit(), "#");
     declared.get(name).or_else(|| declared.get(&numbered))
@@ -173,7 +173,7 @@ fn together<'a>(files: impl Iterator<Item = &'a Parameters>) -> BTreeMap<String,
     all
 }
 
-/// What is wrong about reading a parameter of these types, if anything; `None` for a method that reads no parameter.
+/// The fault in reading a parameter of these types, if there is one; `None` for a method that reads no parameter.
 fn misreading(method: &str, key: &str, kinds: Option<&BTreeSet<String>>) -> Option<Option<String>> {
     let (_, allowed) = READERS.iter().find(|(reader, _)| *reader == method)?;
     Some(match kinds {

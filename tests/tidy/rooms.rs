@@ -1,5 +1,5 @@
 //! The dependencies of rooms, which are files or folders of a crate: there are no cycles, and the arrows of `kernels`
-//! are those of ARCHITECTURE.md.
+//! are the same as in ARCHITECTURE.md.
 //!
 //! `cargo test --release -p programs --test tidy rooms -- --nocapture` prints the arrows of all crates as Graphviz
 //! reads them.
@@ -172,8 +172,8 @@ fn drawn_by_page() -> Arrows {
     arrows
 }
 
-/// Rooms on a cycle of imports, or on a path between two cycles: those that are left when rooms that import none of the
-/// others, and rooms that none of the others imports, are removed repeatedly.
+/// Rooms on a cycle of imports, or on a path between two cycles: the rooms that remain when rooms that import none of
+/// the others, and rooms that none of the others imports, are removed repeatedly.
 fn circles(arrows: &Arrows) -> BTreeSet<String> {
     let mut left: BTreeSet<String> = arrows.keys().cloned().collect();
     loop {

@@ -153,7 +153,7 @@ fn lossy_runs_have_the_same_bits_on_slabs_and_fade() {
     }
 }
 
-/// An isotropic medium given by stiffnesses has the same attenuation as one given by speeds.
+/// An isotropic medium given by stiffnesses has the same attenuation as a medium given by speeds.
 #[test]
 fn stiffnesses_relax_like_speeds() {
     for ndim in [2, 3] {
@@ -188,7 +188,7 @@ fn stiffnesses_relax_like_speeds() {
     }
 }
 
-/// If the Q of a cell is too low for one mechanism, the message gives the lowest possible one: the law, which is fitted
+/// If the Q of a cell is too low for one mechanism, the message gives the lowest possible Q: the law, which is fitted
 /// to the attenuation of the whole model, hardly depends on one cell, but changes if all cells have another Q.
 #[test]
 fn coarse_grained_mechanisms_name_the_lowest_q_that_they_take() {

@@ -88,8 +88,8 @@ fn weights_that_reach_across_cells_need_the_lower_limit() {
     assert!(contrast_step(8, Family::Taylor, 2.5).expect("an order") > 0.99);
 }
 
-/// The largest step of a line of cells relative to that of its worst cell: two densities with one speed, velocities
-/// between the nodes with the mean density, and the largest eigenvalue by the power method.
+/// The largest step of a line of cells relative to the largest step of its worst cell: two densities with one speed,
+/// velocities between the nodes with the mean density, and the largest eigenvalue by the power method.
 fn flat(order: usize, ratio: f64, slower: f64) -> f64 {
     let n = 80;
     let rho = |k: usize| if k < n / 2 { 1.0 } else { ratio };
@@ -127,7 +127,7 @@ fn flat(order: usize, ratio: f64, slower: f64) -> f64 {
     2.0 * weights.iter().map(|w| w.abs()).sum::<f64>() / eigenvalue.sqrt()
 }
 
-/// The factors are those in the documentation of `contrast_step`.
+/// The factors are given in the documentation of `contrast_step`.
 #[test]
 fn shares_of_the_step_are_those_of_the_documentation() {
     for (order, air, water, interface) in [(4, 0.51, 0.999, 0.92), (8, 0.29, 0.996, 0.75)] {

@@ -13,7 +13,7 @@ use kernels::source::Action;
 pub const A: f64 = 1.0;
 const S: f64 = 0.6;
 pub const RHO: f64 = 1.3;
-/// A step far below the limit: its error is smaller than the one to be measured, which is large for small orders.
+/// A step far below the limit: its error is smaller than the error to be measured, which is large for small orders.
 fn step(order: usize) -> f64 {
     match order {
         2 => 1.0 / 60.0,

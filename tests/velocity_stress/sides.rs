@@ -7,7 +7,7 @@ use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::source::Action;
 
-/// P speed, S speed, density from above: the contrasts of speed are those of LOH.1.
+/// P speed, S speed, density from above: the contrasts of speed are the same as in LOH.1.
 const ROCKS: [[f64; 3]; 3] = [[2.0, 1.0, 1.3], [3.0, 1.732, 2.6], [2.0, 1.0, 1.3]];
 const INTERFACES: [f64; 2] = [12.5, 21.5];
 /// Cells along the normal of the layers and across it, some five more than source and receivers need.

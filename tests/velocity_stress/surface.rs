@@ -59,7 +59,7 @@ fn lambs_problem_within_two_percent_at_ten_cells_a_wavelength() {
     assert!(errors.iter().all(|&f| f < 0.002), "{errors:?}");
 }
 
-/// The field of an explosion in water is that in a full space, plus that of its image above the surface with the
+/// The field of an explosion in water is that in a full space, plus the field of its image above the surface with the
 /// opposite sign.
 #[test]
 fn explosions_under_water_have_their_ghost() {

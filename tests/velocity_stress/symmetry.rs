@@ -37,8 +37,8 @@ fn forces_and_velocities_are_reciprocal() {
     assert!(apart < 1e-3, "{apart}");
 }
 
-/// Reciprocity near a free surface, where the weights of sources and those of receivers differ: one point is on it or
-/// within the first cells, and the other below. The error decreases with the third power of the spacing.
+/// Reciprocity near a free surface, where the weights of sources and of receivers differ: one point is on it or within
+/// the first cells, and the other below. The error decreases with the third power of the spacing.
 #[test]
 fn forces_and_velocities_are_reciprocal_at_a_free_surface() {
     let misfit = |refined: usize, depth: f32, component: usize, order: usize| {
@@ -107,7 +107,8 @@ fn an_explosion_and_a_pressure_are_reciprocal_to_a_force_and_a_velocity() {
 
 /// The velocity due to a moment at another point equals the strain due to a force there, contracted with the moment:
 /// through layers, and near a free surface, where the weights of a source differ from those of a receiver. The force
-/// acts half a step later, because the strain is known later, too. S waves have ten cells or more per wavelength.
+/// acts half a step later, because the strain, too, is computed half a step later. S waves have ten cells or more per
+/// wavelength.
 #[test]
 fn moments_and_strains_are_reciprocal() {
     let grid = Grid::new_3d([26, 24, 25], [0.0; 3], [1.0; 3]);

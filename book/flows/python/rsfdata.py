@@ -86,7 +86,7 @@ class Header:
         self.history += line
 
     def text(self, key, default=None):
-        """The text between the first and the last double quote, else the whole value."""
+        """The text between the first and the last double quote; without quotes the whole value."""
         value = self.keys.get(key)
         if value is None:
             return default
@@ -303,7 +303,7 @@ def _read(stream, name, folder, mmap):
 def _place(path, name, folder, length):
     """Finds the data file of a header, which has `length` bytes if that is known, by the same rule as the programs.
 
-    If there is one in the current folder and another in that of the header, the attribute that the programs set on data files says to which
+    If there is one in the current folder and another in the folder of the header, the attribute that the programs set on data files says to which
     header they belong; without it the file with the right length is taken, and in doubt the first one, with a warning.
     """
     if not folder or os.path.isabs(path):

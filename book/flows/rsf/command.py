@@ -1,4 +1,4 @@
-"""The text of a flow: `window n1=5 | math output=input*2 && attr` turned into what the shell runs."""
+"""The text of a flow: `window n1=5 | math output=input*2 && attr` converted to commands of the shell."""
 import os
 import re
 import shlex
@@ -79,7 +79,7 @@ class Command:
         """The command as one line for the shell, with `before` in front of the first stage and `after` at the end of the last.
 
         `watched`: a stage whose output goes into a pipe reports its exit status into the file $FLOW_FAILED, because the
-        shell returns only that of the last stage of a pipe.
+        shell returns only the status of the last stage of a pipe.
         """
         last = len(self.stages) - 1
         words = []

@@ -19,7 +19,7 @@ def _of_file(name):
 
 
 def datapath():
-    """The data path: from `./.datapath`, $DATAPATH or `~/.datapath`, else `./`, in the same order as in the programs."""
+    """The data path: from `./.datapath`, $DATAPATH or `~/.datapath`, otherwise `./`, in the same order as in the programs."""
     home = os.path.join(os.path.expanduser("~"), ".datapath")
     return _of_file(".datapath") or os.environ.get("DATAPATH") or _of_file(home) or "./"
 

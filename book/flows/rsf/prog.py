@@ -3,8 +3,8 @@ import os
 
 
 def _bin():
-    """The folder with the programs: build/rsf/bin of a checkout, else bin of the installation around this package, else the
-    first on PATH that holds the everyday programs of this project under their own names."""
+    """The folder with the programs: build/rsf/bin of a checkout, otherwise bin of the installation around this package,
+    otherwise the first folder on PATH that contains the everyday programs of this project under their own names."""
     here = os.path.dirname(os.path.abspath(__file__))
     checkout = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(here))), "build", "rsf")
     parents = [here]

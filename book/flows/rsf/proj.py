@@ -38,7 +38,7 @@ vpsuffix = ".vpl"
 resdir = "Fig"
 dataserver = os.environ.get("RSF_DATASERVER", "https://www.ahay.org")
 
-# The environment variables that flows see. PATH is that of the user, so that Python, compilers and MPI are found as in the shell.
+# The environment variables that flows see. PATH is the user's PATH, so that Python, compilers and MPI are found as in the shell.
 PASSED = re.compile(
     r"^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TERM|LANG|LC_.*|TZ|DISPLAY|XAUTHORITY|WAYLAND_DISPLAY|XDG_.*|LD_LIBRARY_PATH"
     r"|PYTHONPATH|OMP_.*|RAYON_.*|CUDA.*|NVIDIA_.*|NVRTC.*|SIFAKA_.*|RSF_.*|MPI.*|OMPI_.*|PMI.*|PMIX_.*|I_MPI_.*|SLURM_.*"
@@ -222,7 +222,7 @@ class Project(Environment):
         return self.Flow(name, source, flow, **ways)
 
     def _picture(self, part):
-        """The file of a picture that is a part of another: that of Plot, else the name with the usual suffix."""
+        """The file of a picture that is a part of another picture: the file of Plot, otherwise the name with the usual suffix."""
         if not isinstance(part, str):
             return part
         return self.pictures.get(part) or suffixed(part, rsf.pictures.PART)
@@ -282,7 +282,7 @@ if not (GetOption("no_exec") or GetOption("question") or GetOption("help")):
     if _busy:
         stop(_busy)
 _notes.sweep()
-# `import fdmod, stiffness`, as in Madagascar's book, finds our recipes if there are no others.
+# `import fdmod, stiffness`, as in Madagascar's book, finds the recipes of this package if there are no others.
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes"))
 DefaultEnvironment(tools=[])
 project = Project()

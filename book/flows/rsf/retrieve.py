@@ -1,4 +1,4 @@
-"""The action of Fetch, which gets data files from a server, a folder, or an existing copy."""
+"""The action of Fetch, which copies data files from a server, a folder, or an existing copy."""
 import os
 import shutil
 import sys

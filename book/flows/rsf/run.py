@@ -226,7 +226,7 @@ def say(text):
 
 
 def shell(text, env):
-    """Runs the line; returns the exit statuses of all commands that failed, that of the line first."""
+    """Runs the line; returns the exit statuses of all commands that failed, the status of the line first."""
     environment = {key: str(value) for key, value in env["ENV"].items()}
     with tempfile.NamedTemporaryFile(prefix="flow", suffix=".failed") as failed:
         environment["FLOW_FAILED"] = failed.name

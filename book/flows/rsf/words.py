@@ -15,7 +15,7 @@ SCONSTRUCTS = ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py", "Scons
 
 
 def refusal(arguments, files):
-    """Returns a message about the first of `arguments` that no source file reads, or None. `files` are those that `-f` names, if any."""
+    """Returns a message about the first of `arguments` that no source file reads, or None. `files` are the files that `-f` names, if any."""
     strange = [word for word in arguments if word not in OWN]
     if not strange:
         return None
@@ -44,7 +44,7 @@ def _text(path):
 
 
 def _modules():
-    """Returns the texts of the modules that a flow has imported and that may read the command line, without those of Python, SCons and this package."""
+    """Returns the texts of the modules that a flow has imported and that may read the command line, without the modules of Python, SCons and this package."""
     scons = sys.modules.get("SCons")
     apart = [os.path.dirname(module.__file__) for module in (os, scons) if getattr(module, "__file__", None)]
     apart.append(os.path.dirname(os.path.abspath(__file__)))

@@ -6,7 +6,7 @@ that can be imported is used, unless SIFAKA_RSF=own selects the package of this 
 
 
 def _offer_flows():
-    """Makes our package available to Python, unless a real Madagascar is found."""
+    """Makes this package available to Python, unless an installed Madagascar is found."""
     import importlib.util
     import os
     import sys

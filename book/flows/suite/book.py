@@ -38,7 +38,7 @@ def run(chapter, folder, words, env, programs):
 
 def make(top, env, programs, what=(False, (), True), jobs=1, version=""):
     """Runs every chapter and writes the page; returns 0, or 1 if chapters failed, whose names are printed. `what` says whether to use
-    the sizes of the papers, which chapters to run if not all (the others are shown as they are), and whether to include answers."""
+    the sizes of the papers, which chapters to run if not all (the other chapters are shown unchanged), and whether to include answers."""
     full, only, answers = what
     out = os.path.join(top, "build", "book-full" if full else "book")
     root = os.path.join(top, "build", "rsf")

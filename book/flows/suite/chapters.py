@@ -29,7 +29,7 @@ class Chapter:
             return ""
 
     def title(self):
-        """The first line of the page without its heading mark, else the folder's name."""
+        """The first line of the page without its heading mark; without such a line the folder's name."""
         lines = self.text().strip().splitlines()
         return lines[0].lstrip("# ").strip() if lines else self.name
 
@@ -92,7 +92,7 @@ def fingerprint(chapter, programs, words):
 
 
 def run(folder, words, environment):
-    """Runs SCons in `folder` with our own flows; returns its exit status."""
+    """Runs SCons in `folder` with the flows of this project; returns its exit status."""
     top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     sys.stdout.flush()
     command = [os.path.join(top, "sconsw"), "-Q", *words]

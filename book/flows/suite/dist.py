@@ -93,7 +93,7 @@ def book_files(top):
     names = [os.path.join("book", "README.md")]
     for chapter in chapters.find(book):
         names += [os.path.relpath(os.path.join(chapter.source, name), top) for name in chapter.files()]
-    # The files of a folder that contains chapters include those of the chapters.
+    # The files of a folder that contains chapters include the files of these chapters.
     return sorted(set(names))
 
 
@@ -137,8 +137,8 @@ class Tree:
 def script(name, program):
     """The script that runs `program` under `name`."""
     words = " " + name[2:] if program == "sfbasics" else ""
-    # Under Madagascar's names of CPU programs ours must run on the CPU. They do not see that name here, so device=cpu is added, but not
-    # without parameters, when they print their documentation.
+    # Under Madagascar's names of CPU programs the programs must run on the CPU. They do not see that name here, so
+    # device=cpu is added, unless they are called without parameters and print their documentation.
     if name in names.OMP:
         words = " ${1:+device=cpu}"
     return SCRIPT.format(program=program, words=words).encode()

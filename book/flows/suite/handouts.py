@@ -19,7 +19,7 @@ ELSEWHERE = re.compile(r"pip install|specfem=MESH\b.*\bnt=4000")
 TYPED = "mkdir -p typed && cd typed"
 # Words on pages whose commands read files of the flow.
 FLOW_FIRST = "made by the flow of this chapter"
-# Finds the programs of a checkout from a notebook in build/notebooks/NAME, else those of the Python that runs the notebook.
+# Finds the programs of a checkout from a notebook in build/notebooks/NAME, otherwise the programs of the Python that runs the notebook.
 START = """import os, shutil, subprocess, sys, sysconfig
 folders = [os.path.abspath("../../rsf/bin"), sysconfig.get_path("scripts"), os.path.dirname(sys.executable)]
 os.environ["PATH"] = os.pathsep.join(folders + [os.environ["PATH"]])
@@ -41,7 +41,7 @@ Image("{}")"""
 PAGE_TABLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pages", "page_table.py")
 
 
-# The section of a page that a class may get later.
+# The section of a page that a class may receive later.
 ANSWERS = r"^## Answers\n.*?(?=^## |\Z)"
 
 

@@ -74,7 +74,7 @@ class Refused(Exception):
 
 
 def place(arguments, environment):
-    """The prefix, which is printed: prefix= of the command line, else RSFROOT (there or of the environment), else ~/.local."""
+    """The prefix, which is printed: prefix= of the command line, otherwise RSFROOT (there or in the environment), otherwise ~/.local."""
     if arguments.get("prefix"):
         prefix, why = arguments["prefix"], "as prefix= says"
     elif root := arguments.get("RSFROOT") or environment.get("RSFROOT"):
@@ -104,7 +104,7 @@ def madagascar(prefix, environment):
 
 
 class Installation:
-    """A prefix and the list of our files in it: files with their checksums, links, folders, and a list that was changed."""
+    """A prefix and the list of the installed files in it: files with their checksums, links, folders, and a list that was changed."""
 
     def __init__(self, prefix):
         self.prefix, self.path = prefix, os.path.join(prefix, LISTING)
@@ -138,7 +138,7 @@ class Installation:
         return True
 
     def _folder(self, path):
-        """Makes a folder and records those folders that did not exist."""
+        """Makes a folder and records the folders that did not exist."""
         if os.path.isdir(path):
             return
         self._folder(os.path.dirname(path))
@@ -260,7 +260,7 @@ def _package(there, flows):
 
 
 def _kept(there, programs, listing, flows):
-    """The names that belong to this installation; others are from an older one."""
+    """The names that belong to this installation; other names are from an older one."""
     kept = {os.path.join("bin", name) for name, _ in programs} | {os.path.join(PYTHON, name) for name in python_files(flows)}
     if listing:
         return kept | {name for name in there.ours["files"] if name.endswith(sfdoc.MODULE + ".py")}
@@ -281,7 +281,7 @@ def _report(there, listing, programs):
 
 
 def uninstall(prefix):
-    """Removes the files that install wrote into `prefix`, and nothing else."""
+    """Removes the files that install wrote into `prefix`, and no other files."""
     there = Installation(prefix)
     if not there.ours["files"]:
         raise Refused(f"{prefix}: nothing of Sifaka is installed there ({there.path} is missing)")

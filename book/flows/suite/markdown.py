@@ -6,7 +6,7 @@ from . import formula
 
 
 def inline(text):
-    """Converts `code`, $formulas$, **strong**, *emphasis* and [links](address) to HTML, and escapes everything else."""
+    """Converts `code`, $formulas$, **strong**, *emphasis* and [links](address) to HTML, and escapes all other text."""
     return "".join(map(_part, re.split(r"(`[^`]+`|\$[^$\s](?:[^$]*[^$\s])?\$)", text)))
 
 

@@ -16,8 +16,8 @@ def is_inside(program):
 
 
 def choice(option, before, at_hand):
-    """Whether to build with MPI, and the reason as text. mpi= decides (`option`: y, n or auto), else the earlier build (`before`; None if there
-    is none), else whether there is an mpicc (`at_hand`)."""
+    """Whether to build with MPI, and the reason as text. mpi= decides (`option`: y, n or auto), otherwise the earlier
+    build (`before`; None if there is none), otherwise whether there is an mpicc (`at_hand`)."""
     if option[:1] in ("y", "Y", "1", "n", "N", "0"):
         return option[:1] in "yY1", f"as mpi={option} says"
     if before is not None:

@@ -55,11 +55,11 @@ class Tally:
         self.ignored += 1
 
     def count(self):
-        """The number of tests that ran and passed, without those that reported that they were skipped, which cargo counts as passed."""
+        """The number of tests that ran and passed, without tests that reported that they were skipped, which cargo counts as passed."""
         return self.passed - min(sum(counted for _, counted in self.reasons.values()), self.passed)
 
     def too_few(self, floor):
-        """A message if fewer tests passed than `floor`, which is a number as text; else an empty string."""
+        """A message if fewer tests passed than `floor`, which is a number as text; otherwise an empty string."""
         if not floor:
             return None
         if not floor.isdigit():

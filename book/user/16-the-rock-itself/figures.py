@@ -1,4 +1,4 @@
-"""Prints the results of an inversion: figures.py CURVE FOUND-VP START-VP VP FOUND-VS START-VS VS. Fails if they are worse than the page promises."""
+"""Prints the results of an inversion: figures.py CURVE FOUND-VP START-VP VP FOUND-VS START-VS VS. Fails if they are worse than the page states."""
 import sys
 
 import numpy as np

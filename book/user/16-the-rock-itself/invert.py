@@ -25,12 +25,12 @@ WARNED = set()
 # The largest relative change of a speed that the first step of a band makes.
 FIRST_STEP = 0.03
 NAMES = ("vp", "vs")
-# Factors of the changes of vp and vs in a step along the gradient: that of vp is larger, because the data are more sensitive to vs.
+# Factors of the changes of vp and vs in a step along the gradient: the factor of vp is larger, because the data are more sensitive to vs.
 SHARES = np.array([2.0, 1.0])[:, None, None]
 
 
 def low_pass(values, axis, step, corner):
-    """Applies a zero-phase low-pass filter that passes frequencies up to a corner in Hz and stops those above twice that; no filter if it is 0."""
+    """Applies a zero-phase low-pass filter that passes frequencies up to a corner in Hz and stops frequencies above twice that corner; no filter if it is 0."""
     if corner == 0:
         return values
     n = values.shape[axis]
@@ -90,7 +90,7 @@ class Changes:
         return [model.like((model.array * np.exp(change)).astype("f4")) for model, change in zip(self.start, changes)]
 
     def gathered(self, models, gradient):
-        """The gradient with respect to the vector, from that with respect to the models."""
+        """The gradient with respect to the vector, from the gradient with respect to the models."""
         speeds = np.array([model.array for model in models], dtype="f8")
         return self.smoothed(self.scale * SHARES * self.quiet * speeds * gradient).ravel()
 

@@ -1,4 +1,4 @@
-"""Finds a Python with numpy and scipy for the flow: that of the machine, or one in .venv with pinned versions from PyPI."""
+"""Finds a Python with numpy and scipy for the flow: the Python of the machine, or a Python in .venv with pinned versions from PyPI."""
 import os
 import subprocess
 import sys

@@ -1,6 +1,6 @@
 """Writes the files of a small run of SPECFEM3D Cartesian for the commands of the chapter: python3 box.py
 
-The folder MESH gets the files that Cubit writes for the decomposer: a box of 8 x 8 x 6 elements of about 500 m below a hill, with two rocks,
+The folder MESH receives the files that Cubit writes for the decomposer: a box of 8 x 8 x 6 elements of about 500 m below a hill, with two rocks,
 a free top and absorbing sides. CMTSOLUTION and STATIONS are next to it. Only Python's standard library is needed.
 """
 import math

@@ -104,7 +104,7 @@ impl Case {
         };
         let basis = Basis::new(degree.parse().expect("a number")).expect("degree= is 2 to 8");
         let medium = medium(law).expect("law= is iso, full, loss, coarse or fluid");
-        // The step of a small box is used, because its elements are similar to those of a large one.
+        // The step of a small box is used, because its elements are similar to the elements of a large box.
         let layers = words.number("cpml", 0);
         let small = mesh([12; 3], order, layers > 0);
         let bound = steps(&small, &basis, std::slice::from_ref(&medium));
@@ -169,8 +169,8 @@ impl Case {
     }
 
     /// Bytes that a step must move per element of a large mesh, as implemented in elements.cu and nodes.cu: fields of
-    /// the points that no other element has read, numbers of all points, forces written and read (if every point has
-    /// 21 constants, only those of shared points), indices and masses, geometry, and memory variables.
+    /// the points that no other element has read, numbers of all points, forces written and read (if every point has 21
+    /// constants, only the forces of shared points), indices and masses, geometry, and memory variables.
     pub fn bytes(&self) -> f64 {
         let (along, degree) = (self.basis.len(), self.basis.degree());
         let [all, inside, own] = [along.pow(3), (along - 2).pow(3), degree.pow(3)].map(|n| n as f64);

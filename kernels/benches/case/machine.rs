@@ -15,8 +15,8 @@ const FLAGS: [&str; 8] = [
 const QUIET: f64 = 0.85;
 
 /// A pool of threads with the settings of a benchmark's command line: the tile (`cells[,rows]`; empty: chosen by the
-/// caches), the largest number of bits of registers, and the size of the second-level cache (KiB; 0: that of the
-/// machine).
+/// caches), the largest number of bits of registers, and the size of the second-level cache (KiB; 0: the size of
+/// the machine's cache).
 pub fn processors(threads: usize, tile: &str, [registers, cache]: [usize; 2]) -> Result<Cpu, Error> {
     let tile: Vec<usize> = tile.split(',').filter_map(|n| n.parse().ok()).collect();
     let tile = tile.first().map(|&cells| Tile {
@@ -79,8 +79,8 @@ pub fn triad(threads: usize) -> [f64; 2] {
     [rates[4], rates[8]]
 }
 
-/// Prints and returns the median bandwidth of [`triad`] on `threads` threads; `one` is that of one thread, if it was
-/// measured. Warns if the passes differ, or if several threads are hardly faster than one, because other processes
+/// Prints and returns the median bandwidth of [`triad`] on `threads` threads; `one` is the bandwidth of one thread, if
+/// it was measured. Warns if the passes differ, or if several threads are hardly faster than one, because other processes
 /// then use the memory or the cores.
 pub fn print_triad(threads: usize, one: Option<f64>) -> f64 {
     let [median, best] = triad(threads);

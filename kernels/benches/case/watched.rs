@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// A device that notes when its kernels were done. With `apart` it waits for each kernel, and adds up the times by
+/// A device that records when its kernels were done. With `apart` it waits for each kernel, and adds up the times by
 /// kernel.
 pub struct Watched {
     pub device: Cuda,
@@ -74,7 +74,7 @@ impl Accelerator for Watched {
         to: u64,
         bytes: usize,
     ) -> Result<(), Error> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.device.upload(stream, from, offset, to, bytes) }
     }
     unsafe fn download(
@@ -90,7 +90,7 @@ impl Accelerator for Watched {
             self.device.finish()?;
             done.last = Some(Instant::now());
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.device.download(stream, from, to, offset, bytes) }
     }
     unsafe fn copy_to(
@@ -101,7 +101,7 @@ impl Accelerator for Watched {
         to: u64,
         bytes: usize,
     ) -> Result<(), Error> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.device.copy_to(stream, from, &peer.device, to, bytes) }
     }
     unsafe fn launch(
@@ -116,12 +116,12 @@ impl Accelerator for Watched {
         done.first.get_or_insert_with(Instant::now);
         drop(done);
         if !self.apart {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.device.launch(stream, kernel, dims, args) };
         }
         self.device.finish()?;
         let begun = Instant::now();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.device.launch(stream, kernel, dims, args)? };
         self.device.finish()?;
         self.add(name, begun);
@@ -158,11 +158,11 @@ impl Accelerator for Watched {
         self.device.import_ipc(words)
     }
     unsafe fn signal(&self, stream: Stream, to: u64, number: u64) -> Result<(), Error> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.device.signal(stream, to, number) }
     }
     unsafe fn await_signal(&self, stream: Stream, at: u64, number: u64) -> Result<(), Error> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.device.await_signal(stream, at, number) }
     }
     fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error> {

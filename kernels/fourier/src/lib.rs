@@ -1,9 +1,9 @@
 //! Plans of Fourier transforms by `rustfft` and `realfft`, and the time dispersion of finite steps
 //! ([`time_dispersion`]).
 //!
-//! The planners of those crates are generic: a crate that calls one compiles every algorithm for every length again,
-//! which is a megabyte of code for each type of number. The functions here are not generic, so that this happens only
-//! once. No transform is scaled: a forward transform followed by an inverse one multiplies by the length.
+//! The planners of those crates are generic: a crate that calls one compiles every algorithm for every length once
+//! more, which adds a megabyte of code for each type of number. The functions here are not generic, so that this
+//! happens only once. No transform is scaled: a forward transform followed by an inverse one multiplies by the length.
 
 pub mod time_dispersion;
 

@@ -1,5 +1,5 @@
-//! Ranks that communicate by MPI; no other crate calls it. All calls are made on the thread that started MPI. This is
-//! a separate crate, so that `kernels` is compiled only once for programs with and without MPI.
+//! Ranks that communicate through MPI; no other crate calls MPI. All calls are made on the thread that started MPI.
+//! This is a separate crate, so that `kernels` is compiled only once for programs with and without MPI.
 #![cfg(feature = "mpi")]
 
 use kernels::Error;
@@ -101,7 +101,7 @@ pub fn version() -> String {
 impl Drop for World {
     fn drop(&mut self) {
         if self.universe.is_some() {
-            // This happens after an error or a panic on this rank, for which the others would wait for ever.
+            // This happens after an error or a panic on this rank, for which the other ranks would wait forever.
             self.abort(1);
         }
     }
@@ -130,7 +130,7 @@ impl Communicator for World {
     }
 
     fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        // A byte is put before the words, because an empty slice has an address that MPI would take for one of its
+        // A byte precedes the words, because the address of an empty slice would be mistaken by MPI for one of its
         // constants.
         let words = [&[0], words].concat();
         let mut counts = vec![0i32; self.size()];
@@ -163,7 +163,7 @@ impl Communicator for World {
                 let mut request: ffi::MPI_Request = unsafe { std::mem::zeroed() };
                 let (memory, bytes) = (span.address as *mut std::ffi::c_void, count(self, span.bytes)?);
                 let (peer, tag) = (peer as c_int, GHOSTS + (first + piece) as c_int);
-                // SAFETY: the caller promises that the memory lives as long as the channel.
+                // SAFETY: the caller guarantees that the memory lives as long as the channel.
                 unsafe {
                     let (byte, world) = (ffi::RSMPI_UINT8_T, self.all.as_raw());
                     if is_send {
@@ -212,8 +212,8 @@ impl Communicator for World {
     }
 }
 
-/// Time for which a thread polls MPI without pauses. Waiting calls of MPI keep a processor busy that the engine of
-/// this rank may need.
+/// Time for which a thread polls MPI without pauses. While MPI's calls wait, they keep busy a processor that the engine
+/// of this rank may need.
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Pause between two polls after that time.

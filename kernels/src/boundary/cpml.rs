@@ -24,7 +24,7 @@ pub struct Layer {
 /// Coefficients along one axis, at its nodes or at the points half a cell further on.
 #[derive(Clone, Debug)]
 pub struct Factors<T> {
-    /// `1/kappa`; one outside the layer.
+    /// `1/kappa`; 1 outside the layer.
     pub inverse_kappa: Vec<T>,
     /// `a` of eq. 9; zero outside.
     pub a: Vec<T>,
@@ -32,8 +32,8 @@ pub struct Factors<T> {
     pub b: Vec<T>,
 }
 
-/// An axis with its layers: `n` cells in all, of which `outside` lie before and after the model; the innermost `thick`
-/// of those form the absorbing layer.
+/// An axis with its layers: `n` cells in all, of which `outside` lie before and after the model. The innermost `thick`
+/// cells outside the model form the absorbing layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// Cells in all.
@@ -100,8 +100,9 @@ const DIRECTIONS: u32 = 64;
 /// normal stiffnesses of the axes, `shear` is the shear stiffness and `off` the coupling of the normal strains. An
 /// isotropic medium always passes, and so does one with `off = -shear`.
 ///
-/// With the squares p, q of the wave numbers `rho w^2 = ((a+s) p + (b+s) q -+ sqrt(((a-s) p - (b-s) q)^2 + 4 e^2 p q))/2`,
-/// `e = off + s`; it must decrease with neither p nor q. Only that of the slower wave, with the minus sign, can.
+/// With the squares p, q of the wave numbers `rho w^2 = ((a+s) p + (b+s) q -+ sqrt(((a-s) p - (b-s) q)^2 + 4 e^2 p
+/// q))/2`, `e = off + s`; it must not decrease with p or with q. Only the expression with the minus sign, for the
+/// slower wave, can decrease.
 pub fn holds(a: f64, b: f64, shear: f64, off: f64) -> bool {
     let e = off + shear;
     (0..=DIRECTIONS).all(|k| {

@@ -14,8 +14,8 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// First padded `z` index at which stress components with a `z` index may be non-zero; `rim` is that index
-    /// without a free surface.
+    /// First padded `z` index at which stress components with a `z` index may be non-zero; without a free surface it is
+    /// `rim`.
     pub fn traction_top(self, nb: usize, rim: usize) -> usize {
         if self == Self::None { rim } else { nb }
     }

@@ -1,4 +1,4 @@
-//! Boundary conditions, one file for each.
+//! Boundary conditions, each in its own file.
 
 pub mod cpml;
 pub mod free_surface;

@@ -5,19 +5,20 @@
 //! cell 4 (which equals that at the model's edge, as the frame extends the model). The faces are treated in the order
 //! z, x, y.
 //!
-//! That form amplifies the shortest waves of the grid: without a thick sponge before it and a small time step it
-//! becomes unstable, in the original programs too. [`Form::Upwind`] is the implicit upwind form of the same
+//! The published form amplifies the shortest waves of the grid: without a thick sponge in front of it and a small time
+//! step it becomes unstable, also in the original programs. [`Form::Upwind`] is the implicit upwind form of the same
 //! condition, `next(i) = (curr(i) + q next(i+1)) / (1+q)`, which damps them.
 //!
-//! Every face uses c55, as published, whatever the symmetry of the medium: waves with another normal speed have to be
-//! absorbed by the sponge before the face.
+//! Every face uses c55, as published, for every symmetry class of the medium: waves with another normal speed have to
+//! be absorbed by the sponge before the face.
 
 use crate::device::simd::Real;
 use crate::grid::stencil::RADIUS;
 use crate::medium::voigt::slot;
 use crate::medium::{Medium, lines_of_plane};
 
-/// Number of cells next to a face that the condition reads: those that it updates and one more inwards.
+/// Number of cells next to a face that the condition reads: the cells that it updates and one more towards the
+/// interior.
 pub const DEPTH: usize = RADIUS + 1;
 
 /// Discretisation of the one-way condition.

@@ -2,8 +2,8 @@
 
 use crate::device::simd::Real;
 
-/// Weights along an axis of `n` padded cells with `nb` cells of frame at both ends: `exp(-(k/(4 sqrt(2) nb))^2)`,
-/// with `k` counted outwards from the innermost frame cell (0) to the outermost (`nb-1`), and one inside.
+/// Weights along an axis of `n` padded cells with `nb` cells of frame at both ends: `exp(-(k/(4 sqrt(2) nb))^2)`, with
+/// `k` counted outwards from the innermost frame cell (0) to the outermost (`nb-1`), and 1 inside the model.
 ///
 /// The weight of a cell is the product over the axes. Each operation rounds to float32, as in the original programs.
 pub fn profile<T: Real>(n: usize, nb: usize) -> Vec<T> {

@@ -13,7 +13,7 @@ pub enum Stream {
     Edges,
     /// Copies to the host; in runs without any, a further part of the bulk.
     Out,
-    /// A part of the bulk that may run concurrently with the rest of it.
+    /// A part of the bulk that may run concurrently with the remaining parts.
     Beside,
 }
 
@@ -52,7 +52,7 @@ pub struct Source {
     pub text: String,
 }
 
-/// Dimensions of a launch: blocks, threads of a block (one-dimensional) and dynamic shared memory.
+/// Dimensions of a launch: blocks, threads per block (one-dimensional) and dynamic shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dims {
     /// Blocks along x, y, z.
@@ -101,7 +101,7 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     type Pinned: Pinned;
     /// A compiled kernel.
     type Kernel: Send + Sync;
-    /// A point in a stream that other streams can wait for; reusable.
+    /// A point in a stream for which other streams can wait; it can be reused.
     type Event: Send + Sync;
     /// Recorded work that can be replayed at little cost.
     type Graph: Send + Sync;
@@ -116,7 +116,7 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// the same order.
     fn load(&self, source: &Source, kernels: &[&str]) -> Result<Vec<Self::Kernel>, Error>;
 
-    /// Blocks of a kernel that one multiprocessor holds at once; 0 when not even one fits.
+    /// Number of blocks of a kernel that are resident on one multiprocessor at once; 0 if not even one fits.
     fn resident_blocks(&self, kernel: &Self::Kernel, threads: usize, shared: usize) -> Result<usize, Error>;
 
     /// Allocates memory, which is zeroed on return.
@@ -154,8 +154,8 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     unsafe fn put(&self, bytes: &[u8], to: u64) -> Result<(), Error> {
         let mut pinned = self.pin(bytes.len())?;
         pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-        // SAFETY: promised by the caller; the pinned memory lives until the copy is done, for which this function
-        // waits.
+        // SAFETY: the caller guarantees the other conditions; the pinned memory lives until the copy is done, for which
+        // this function waits.
         unsafe { self.upload(Stream::Main, &pinned, 0, to, bytes.len())? };
         self.finish()
     }
@@ -189,8 +189,8 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Launches a kernel. `args` point to its arguments, in order, which are copied before the call returns.
     ///
     /// # Safety
-    /// The arguments must be those of the kernel's declaration and the kernel may touch only memory that lives until
-    /// it is done.
+    /// The arguments must match the kernel's declaration, and the kernel may access only memory that lives until it has
+    /// finished.
     unsafe fn launch(
         &self,
         stream: Stream,
@@ -256,8 +256,8 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// The address must be a multiple of eight, and its eight bytes must stay allocated until the number is found.
     unsafe fn await_signal(&self, stream: Stream, at: u64, number: u64) -> Result<(), Error>;
 
-    /// Makes the memory of this device and that of `peer` accessible to each other; returns `false` where the
-    /// hardware does not support it, in which case [`Accelerator::copy_to`] goes through the host.
+    /// Gives this device and `peer` access to each other's memory; returns `false` where the hardware does not support
+    /// it, in which case [`Accelerator::copy_to`] goes through the host.
     fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error>;
 }
 
@@ -278,7 +278,7 @@ pub fn walk(count: usize) -> Dims {
     }
 }
 
-/// Like [`walk`], for a search, which reads all of a device's memory at once and thus gets more blocks.
+/// Like [`walk`], for a search, which reads all of a device's memory at once and thus uses more blocks.
 pub fn search(count: usize) -> Dims {
     Dims {
         grid: [count.div_ceil(4 * WALKERS).clamp(1, 1 << 20), 1, 1],

@@ -1,7 +1,7 @@
-//! The data caches of the processors that this process may use, and the share of them that each worker gets.
+//! The data caches of the processors that this process may use, and each worker's share of them.
 //!
 //! Linux describes them in files on every kind of processor. Where these files are missing, and on other systems, the
-//! size of the second level is assumed to be that of common processors of this vector width.
+//! second level is assumed to be as large as in common processors of this vector width.
 
 use super::cpu::Cpu;
 use std::fmt;
@@ -67,7 +67,7 @@ impl Caches {
         }
     }
 
-    /// Common sizes of the second level: 2 MiB where registers have 512 bits, else 512 KiB.
+    /// Common sizes of the second level: 2 MiB where registers have 512 bits, otherwise 512 KiB.
     fn assumed(wide: bool) -> Self {
         Self {
             known: false,
@@ -171,7 +171,7 @@ fn size(text: &str) -> Option<usize> {
     (bytes > 0).then_some(bytes)
 }
 
-/// The numbers of a list like `0-3,8`; `None` of anything else.
+/// The numbers of a list like `0-3,8`; `None` for anything else.
 fn numbers(list: &str) -> Option<Vec<usize>> {
     const MOST: usize = 1 << 16;
     let mut numbers = Vec::new();
@@ -231,7 +231,7 @@ mod tests {
             );
         }
         assert_eq!(caches.share(4, 1), None);
-        // A process that may use one of two siblings has their cache for itself.
+        // A process that may run on only one of two sibling threads has their cache to itself.
         let alone = Caches::read(folder.path(), &[0, 1]).unwrap();
         assert_eq!(alone.share(2, 2), Some(512 << 10));
     }
@@ -255,7 +255,7 @@ mod tests {
             &[["2", "Unified", "512K", "0-"]],
             &[["2", "Unified", "512K", "9-1"]],
             &[["2", "Unified", "512K", "0-99999999999"]],
-            // Without a second level there is nothing to choose by.
+            // Without a second level there is no basis for a choice.
             &[["1", "Data", "32K", "0"]],
         ] {
             let folder = machine(&[caches]);

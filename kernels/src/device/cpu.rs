@@ -20,9 +20,9 @@ pub struct Cpu {
 /// Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Cells along the fastest axis; 0: as many as there are.
+    /// Cells along the fastest axis; 0: all of them.
     pub cells: usize,
-    /// Rows, in 3-D; 0: as many as there are.
+    /// Rows, in 3-D; 0: all of them.
     pub rows: usize,
 }
 
@@ -57,7 +57,8 @@ impl Cpu {
         })
     }
 
-    /// This pool with tiles of a given size, whatever the caches are; `None` chooses their size by the caches.
+    /// This pool with tiles of a given size, which replaces the size chosen from the caches; `None` restores that
+    /// choice.
     pub fn with_tile(self, tile: Option<Tile>) -> Self {
         Self { tile, ..self }
     }
@@ -153,11 +154,10 @@ impl Cpu {
 }
 
 /// Lowers the priority of the calling thread so that it runs only on idle processors, where the operating system
-/// supports it. A step waits for its slowest worker, so an auxiliary thread must not take a processor from any of
-/// them.
+/// supports it. A step waits for its slowest worker, so an auxiliary thread must not take a processor from any worker.
 pub fn stand_back() {
     #[cfg(target_os = "linux")]
-    // SAFETY: it changes how this thread is scheduled and nothing else; where that fails the thread stays as it is.
+    // SAFETY: the call only changes how this thread is scheduled; if it fails, the thread is unchanged.
     unsafe {
         let parameters = std::mem::zeroed::<libc::sched_param>();
         libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters);

@@ -20,7 +20,7 @@ pub fn ring_bytes(record: usize) -> usize {
     2 * HALF * record
 }
 
-/// A ring buffer for records of one size, which kernels write into consecutive slots.
+/// A ring buffer for records of equal size, which kernels write into consecutive slots.
 pub struct Ring<A: Accelerator> {
     device: A::Memory,
     host: A::Pinned,
@@ -66,7 +66,7 @@ impl<A: Accelerator> Ring<A> {
         self.address() + (number % (2 * HALF) * self.record) as u64
     }
 
-    /// Counts records from zero again and discards those that were not taken.
+    /// Counts records from zero again and discards the records that were not taken.
     pub fn rewind(&mut self) {
         self.rewind_to(0);
     }
@@ -228,7 +228,7 @@ impl<A: Accelerator> Search<A> {
         a.record(Stream::Main, &self.event)
     }
 
-    /// Waits for the search and returns the index, `None` if the kernel found none.
+    /// Waits for the search and returns the index; `None` if the kernel found no value that is not finite.
     pub fn answer(&self, a: &A) -> Result<Option<usize>, Error> {
         a.synchronize(&self.event)?;
         let bytes: [u8; 8] = self.host.bytes()[..8].try_into().expect("eight bytes");

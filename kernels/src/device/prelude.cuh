@@ -177,7 +177,7 @@ INLINE void copy_row(REAL *to, const REAL *from, int count, ARRIVAL *arrival) {
 }
 
 // Copies a box of a four-dimensional array, with zeros where it extends beyond the array. `map` describes both; the
-// coordinates are those of the box's first number, fastest axis first.
+// coordinates give the position of the box's first number, fastest axis first.
 INLINE void copy_box(REAL *to, const void *map, int x, int y, int z, int w, ARRIVAL *arrival) {
 #ifndef CUDA_ON_CPU
     asm volatile(

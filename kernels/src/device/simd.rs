@@ -24,7 +24,7 @@ impl Arch {
         self.0.dispatch(Width)
     }
 
-    /// This instruction set, or the widest one with registers of at most `bits` bits.
+    /// This instruction set, or the widest set with registers of at most `bits` bits.
     pub fn at_most(self, bits: usize) -> Self {
         Self(match self.0 {
             arch if self.bits() <= bits => arch,
@@ -202,9 +202,9 @@ pub const fn line_starts<T>(ahead: bool) -> (usize, usize) {
     }
 }
 
-/// Returns `i` in a way that hides from the compiler that it is a loop index. Otherwise the compiler would keep one
-/// pointer per row of a formula, increment all of them in every iteration, and spill most of them, as a processor has
-/// only sixteen registers for pointers.
+/// Returns `i` while hiding from the compiler that it is a loop index. Otherwise the compiler would keep one pointer
+/// per row of a formula, increment all of them in every iteration, and spill most of them, as a processor has only
+/// sixteen registers for pointers.
 #[inline(always)]
 pub fn opaque(i: usize) -> usize {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -244,7 +244,7 @@ impl<S: Simd, T: Real> Lane<S, T> {
     /// `T::lanes::<S>()` numbers from `p` on must be readable.
     #[inline(always)]
     pub unsafe fn load(simd: S, p: *const T) -> Self {
-        // SAFETY: promised by the caller; registers are plain data.
+        // SAFETY: guaranteed by the caller; registers are plain data.
         let value = unsafe { p.cast::<T::Register<S>>().read_unaligned() };
         Self { simd, value }
     }
@@ -255,7 +255,7 @@ impl<S: Simd, T: Real> Lane<S, T> {
     /// `T::lanes::<S>()` numbers from `p` on must be writable and not used by another thread.
     #[inline(always)]
     pub unsafe fn store(self, p: *mut T) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { p.cast::<T::Register<S>>().write_unaligned(self.value) }
     }
 
@@ -304,8 +304,8 @@ impl<S: Simd> Lane<S, f32> {
         }
     }
 
-    /// Deinterleaves the four numbers of every lane, which are at the indices given by [`Lane::seat`], into a
-    /// register of all first numbers, one of all second numbers, and so on.
+    /// Deinterleaves the four numbers of every lane, which are at the indices given by [`Lane::seat`], into a register
+    /// of all first numbers, a register of all second numbers, and so on.
     #[inline(always)]
     pub fn parted(simd: S, numbers: &[[f32; 4]]) -> [Self; 4] {
         let numbers: &[f32] = numbers[..f32::lanes::<S>()].as_flattened();

@@ -45,7 +45,7 @@ impl<A: Accelerator> Staging<A> {
     /// # Safety
     /// The device memory must have at least the length of `out`.
     pub unsafe fn download(&mut self, a: &A, from: u64, out: &mut [u8]) -> Result<(), Error> {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.download_by(a, from, out, |from, to| to.copy_from_slice(from)) }
     }
 
@@ -69,7 +69,7 @@ impl<A: Accelerator> Staging<A> {
         for k in 0..=pieces {
             if let Some(place) = places.get(k) {
                 let (host, done) = &mut self.halves[k % 2];
-                // SAFETY: promised by the caller; the buffer is emptied before it is filled again.
+                // SAFETY: guaranteed by the caller; the buffer is emptied before it is filled again.
                 unsafe { a.download(Stream::Out, from + place.start as u64, host, 0, place.len())? };
                 a.record(Stream::Out, done)?;
             }
@@ -97,7 +97,7 @@ impl<A: Accelerator> Staging<A> {
                 a.synchronize(done)?;
             }
             host.bytes_mut()[..piece.len()].copy_from_slice(piece);
-            // SAFETY: promised by the caller; the buffer is not written again before its copy is done.
+            // SAFETY: guaranteed by the caller; the buffer is not written again before its copy is done.
             unsafe { a.upload(Stream::Main, host, 0, to + (k * half) as u64, piece.len())? };
             a.record(Stream::Main, done)?;
         }

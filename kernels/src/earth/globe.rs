@@ -2,11 +2,10 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-/// One minus the squared eccentricity of the ellipsoid WGS84: the ratio of the tangent of a geocentric latitude to
-/// that of the geographic latitude.
+/// One minus the squared eccentricity of the ellipsoid WGS84: tan(geocentric latitude) / tan(geographic latitude).
 const GEOCENTRIC: f64 = 0.993_305_620_009_858_7;
 
-/// The geocentric latitude of a geographic one, both in degrees.
+/// The geocentric latitude that corresponds to a geographic latitude, both in degrees.
 pub fn geocentric(latitude: f64) -> f64 {
     // At the poles both latitudes are equal, but the tangent is too large to be exact.
     if latitude.abs() >= 90.0 {
@@ -190,7 +189,7 @@ mod tests {
         let (middle, side) = (chunk.position([0.0; 2], 5.0), chunk.position([1.0, 0.0], 5.0));
         assert!(close(middle, position(20.0, -60.0, 5.0), 5.0));
         assert!((distance(middle, side) - 45.0).abs() < 1e-12);
-        // Rotated by a right angle, the first axis points to the north.
+        // After a rotation by a right angle, the first axis points to the north.
         let turned = Chunk::new(20.0, -60.0, 90.0, [30.0; 2]);
         assert!(close(
             turned.position([1.0, 0.0], 5.0),

@@ -108,7 +108,7 @@ impl Matter {
 pub enum Profile {
     /// A formula of the radius (m).
     Formula(fn(f64) -> Matter),
-    /// Ascending radii (m) and the matter there, interpolated linearly between them.
+    /// Ascending radii (m) and the material at each of them, interpolated linearly.
     Table(Vec<(f64, Matter)>),
 }
 
@@ -172,7 +172,7 @@ impl Radial {
     }
 
     /// PREM at a period of 1 s with its ocean replaced by upper crust. Between depths of 24.4 and 220 km it is
-    /// transversely isotropic, or has the isotropic speeds that its authors give there.
+    /// transversely isotropic, or has the isotropic speeds that its authors give for these depths.
     pub fn prem(isotropic: bool) -> Self {
         Self {
             layers: prem::layers(isotropic),
@@ -189,9 +189,9 @@ impl Radial {
         self.layers[self.layers.len() - 1].top
     }
 
-    /// The matter at a radius (m). If a discontinuity is there, the side of the radius `inside` (m) is taken. An
-    /// element that lies in one layer passes the radius of its middle and never gets matter of the next layer, in
-    /// spite of rounding errors.
+    /// The material at a radius (m). At a discontinuity, the side of the radius `inside` (m) is used. An element that
+    /// lies in one layer passes the radius of its middle and, in spite of rounding errors, never receives the material
+    /// of the next layer.
     pub fn seen_from(&self, inside: f64, radius: f64) -> Matter {
         // Points between the nodes of a curved element deviate from the sphere by some metres.
         let towards = radius + NUDGE * (inside - radius);
@@ -200,8 +200,9 @@ impl Radial {
         layer.profile.at(radius.clamp(layer.bottom, layer.top))
     }
 
-    /// The media at the points of an element (m, z the last axis) and their P and S speeds (m/s). At discontinuities
-    /// they are those of the element's side. With `general`, solids have 21 constants even where they are isotropic.
+    /// The media at the points of an element (m, z the last axis) and their P and S speeds (m/s). At a discontinuity,
+    /// the values on the element's side are used. With `general`, solids have 21 constants even where they are
+    /// isotropic.
     pub fn media<const D: usize>(&self, positions: &[[f64; D]], general: bool) -> Vec<(Medium, [f64; 2])> {
         let radius = |x: &[f64; D]| x.iter().map(|c| c * c).sum::<f64>().sqrt();
         let inside = positions.iter().map(radius).sum::<f64>() / positions.len().max(1) as f64;
@@ -325,7 +326,7 @@ mod tests {
         close(lying[3][3], upright[5][5]);
         close(lying[1][2], upright[0][1]);
         close(lying[0][4], 0.0);
-        // The Voigt averages are those of the stiffness matrix.
+        // The Voigt averages are computed from the stiffness matrix.
         let [vp, vs] = matter.mean_speeds();
         let trace = (0..3).map(|i| upright[i][i]).sum::<f64>();
         let across = upright[0][1] + upright[0][2] + upright[1][2];

@@ -92,7 +92,7 @@ impl Display for Hint {
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text that is part of the message as it is.
+    /// Text that is inserted into the message without changes.
     Text(String),
     /// A remedy.
     Hint(Hint),
@@ -145,7 +145,7 @@ impl Message {
         self.0.iter().map(text).collect()
     }
 
-    /// The message with another one after it.
+    /// The message followed by another message.
     pub fn and(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
@@ -175,7 +175,7 @@ impl Message {
         bytes
     }
 
-    /// The message that these bytes hold, as far as they can be read.
+    /// The message that these bytes encode, as far as they can be decoded.
     pub(crate) fn from_bytes(mut bytes: &[u8]) -> Self {
         let mut parts = Vec::new();
         while let Some((&kind, rest)) = bytes.split_first() {

@@ -25,7 +25,7 @@ pub enum Error {
         limit: f64,
         /// The cell that sets the limit.
         cell: String,
-        /// The parameter that makes the step smaller, as the words before `<=` and the limit.
+        /// The words before `<=` and the limit, which name the parameter that makes the step smaller.
         cure: &'static str,
     },
     /// The wavefield contains infinity or NaN.
@@ -37,7 +37,7 @@ pub enum Error {
         step: usize,
         /// Indices and coordinates of the cell.
         cell: String,
-        /// Density and stiffness there.
+        /// Density and stiffness of that cell.
         medium: String,
     },
     /// No GPU can be used.
@@ -48,7 +48,7 @@ pub enum Error {
     Device {
         /// Name of the device.
         device: String,
-        /// The action that failed, with the kernel's name where one was launched.
+        /// The action that failed, with the kernel's name if a kernel was launched.
         doing: String,
         /// The driver's error and advice.
         problem: String,
@@ -110,7 +110,7 @@ pub enum Error {
     Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
-// Not `#[from]`, which would make the reason a cause as well, so that messages with causes would give it twice.
+// This is not `#[from]`, which would also make the reason a cause, so that messages with causes would contain it twice.
 impl From<Absent> for Error {
     fn from(absent: Absent) -> Self {
         Self::NoDevice(absent)

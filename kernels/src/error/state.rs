@@ -33,7 +33,7 @@ pub enum StateError {
         /// The damaged part: the header, the blocks or the end.
         part: &'static str,
     },
-    /// The numbers or names of the arrays differ from those of the run.
+    /// The number or the names of the arrays differ from the run's.
     #[error(
         "the state holds {saved} where this run has {expected}: it belongs to a run with another method, frame or set of records"
     )]
@@ -43,7 +43,7 @@ pub enum StateError {
         /// Arrays of the run.
         expected: String,
     },
-    /// The size of an array differs from that of the run.
+    /// The size of an array differs from the run's.
     #[error(
         "the state has {saved} of {name}, but this run has {expected}: it belongs to a run with another grid or frame"
     )]
@@ -55,7 +55,7 @@ pub enum StateError {
         /// Blocks and bytes in the run.
         expected: String,
     },
-    /// The type of the numbers differs from that of the run.
+    /// The type of the numbers differs from the run's.
     #[error(
         "the state has numbers of {saved} bytes, but this run has numbers of {expected}: it belongs to a run in another precision"
     )]

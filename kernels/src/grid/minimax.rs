@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// The error takes its largest absolute value with alternating signs, once more than there are weights: by
+    /// The error takes its largest absolute value with alternating signs, one time more than there are weights: by
     /// Chebyshev's equioscillation theorem no weights are better.
     #[test]
     fn errors_alternate() {

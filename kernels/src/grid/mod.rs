@@ -132,7 +132,7 @@ impl Padded {
         self.n.iter().product()
     }
 
-    /// Rows of a plane: along x in 3-D, one in 2-D.
+    /// Rows of a plane: along x in 3-D, a single row in 2-D.
     pub fn rows(&self) -> usize {
         if self.ndim() == 3 { self.n[1] } else { 1 }
     }

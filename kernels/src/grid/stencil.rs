@@ -42,7 +42,7 @@ pub struct StaggeredWeights {
 }
 
 impl StaggeredWeights {
-    /// These weights; only the first [`MOST`] if there are more.
+    /// Uses these weights; only the first [`MOST`] if there are more.
     pub fn new(weights: &[f64]) -> Self {
         let weight = |m: usize| weights.get(m).copied().unwrap_or(0.0);
         Self {

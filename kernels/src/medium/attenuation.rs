@@ -13,8 +13,8 @@ const SAMPLES: usize = 60;
 pub enum Mechanisms {
     /// All of them, 1 to 4, in every cell: a generalised standard linear solid.
     Everywhere(usize),
-    /// One in each cell, so that every block of two cells along each axis has all of them: 4 in 2-D and 8 in 3-D (Day &
-    /// Bradley 2001).
+    /// One mechanism in each cell, so that every block of two cells along each axis contains all of them: 4 in 2-D and
+    /// 8 in 3-D (Day & Bradley 2001).
     Coarse,
 }
 
@@ -84,11 +84,12 @@ impl Law {
         })
     }
 
-    /// Quality factor of a modulus at a frequency in Hz, and its phase speed relative to that of `M_U`.
+    /// Quality factor of a modulus at a frequency in Hz, and its phase speed relative to the speed with the modulus
+    /// `M_U`.
     pub fn at(&self, phi: f64, frequency: f64) -> [f64; 2] {
         let [re, im] = self.sums(std::f64::consts::TAU * frequency);
         let (re, im) = (1.0 - phi * re, phi * im);
-        // The argument of 1/sqrt(m) is -1/2 times that of m.
+        // The argument of 1/sqrt(m) is -1/2 times the argument of m.
         let slowness = (0.5 * im.atan2(re)).cos() / re.hypot(im).sqrt();
         [re / im, 1.0 / slowness]
     }

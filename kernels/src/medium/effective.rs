@@ -128,13 +128,13 @@ pub fn is_fluid(c: &Voigt) -> bool {
 }
 
 /// The medium of a node of a staggered grid whose cell contains fluid and rock, with fractions and normal as in
-/// [`effective`]. Under compression across the contact fluid and rock act in series; along the contact the medium is
-/// that of whichever fills the larger part of the cell.
+/// [`effective`]. Under compression normal to the contact, fluid and rock act in series; along the contact, the medium
+/// is the one that fills the larger part of the cell.
 ///
-/// The effective medium of both would slip freely on its two sides, and a single row of nodes with it would guide a
-/// spurious wave near the speed of sound in water. But fluid and rock slip at one interface only. A node therefore
-/// moves along the contact either with the fluid or with the rock, and the interface at which they slip lies half way
-/// between nodes.
+/// The effective medium of both would slip freely on its two sides, and a single row of nodes with this medium would
+/// guide a spurious wave near the speed of sound in water. But fluid and rock slip at one interface only. A node
+/// therefore moves along the contact either with the fluid or with the rock, and the interface at which they slip lies
+/// half way between nodes.
 pub fn contact(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
     let (fluids, rocks): (Vec<&(f64, Voigt)>, Vec<_>) = parts.iter().partition(|(_, c)| is_fluid(c));
     if fluids.is_empty() || rocks.is_empty() {
@@ -281,7 +281,7 @@ mod tests {
         triclinic::fault(3, &values).is_none()
     }
 
-    /// The averages are those of Backus (1962), eq. 13, in terms of M = lambda + 2 mu and mu.
+    /// The averages follow Backus (1962), eq. 13, in terms of M = lambda + 2 mu and mu.
     #[test]
     fn isotropic_layers_are_those_of_backus() {
         let rocks = [
@@ -448,7 +448,7 @@ mod tests {
             let flat = contact(&parts, [0.0, 0.0, 1.0]);
             assert!((flat[2][2] - series).abs() < 1e-12 && flat[3][3] == 0.0 && flat[4][4] == 0.0);
             if share < 0.5 {
-                // The plate modulus is that of the rock.
+                // The plate modulus is the modulus of the rock.
                 assert!((plate(&flat) - plate(&floor)).abs() < 1e-12);
                 assert!((flat[5][5] - floor[5][5]).abs() < 1e-12);
             }

@@ -68,8 +68,8 @@ impl<T: Real> Medium<T> {
         Self::part(padded, 0..padded.model.n[padded.ndim() - 1])
     }
 
-    /// Allocates only the model planes `planes` of this grid; [`needed`] returns those that a range of padded planes
-    /// needs.
+    /// Allocates only the model planes `planes` of this grid; [`needed`] returns the model planes that a range of
+    /// padded planes needs.
     pub fn part(padded: &Padded, planes: Range<usize>) -> Result<Self, Error> {
         Self::holding(padded, planes, Coefficients::Orthorhombic)
     }
@@ -97,7 +97,7 @@ impl<T: Real> Medium<T> {
         &self.padded
     }
 
-    /// The coefficients that this medium holds.
+    /// The coefficients that this medium contains.
     pub fn coefficients(&self) -> Coefficients {
         let kind = Coefficients::of_count(self.padded.ndim(), self.stiffness.len());
         kind.unwrap_or(Coefficients::Orthorhombic)
@@ -121,7 +121,7 @@ impl<T: Real> Medium<T> {
 
     /// Copies whole `z` lines in file order, the first being line `line` (`x + nx*y`) of the model, and extends their
     /// end values into the frame. `values` must hold a multiple of `nz` numbers, and the lines must belong to planes
-    /// that are held.
+    /// that this medium contains.
     pub fn fill(&mut self, quantity: Property, line: usize, values: &[T]) {
         let line = line - self.first_line();
         let array = match quantity {
@@ -191,7 +191,7 @@ impl<T: Real> Medium<T> {
         &self.lines
     }
 
-    /// Offset in the arrays of the row that holds the medium of padded `row` in padded `plane`.
+    /// Offset, in the arrays, of the row that contains the medium of padded `row` in padded `plane`.
     pub fn row_start(&self, plane: usize, row: usize) -> usize {
         let p = &self.padded;
         ((p.model_plane(plane) - self.planes.start) * lines_of_plane(p) + p.model_row(row)) * p.pitch()

@@ -1,4 +1,5 @@
-//! Exact rotation of a stiffness tensor, and the test whether a rotated one fits the coefficients that a solver holds.
+//! Exact rotation of a stiffness tensor, and a test whether a rotated stiffness can be represented by a solver's
+//! coefficients.
 //!
 //! Convention: the medium is tilted by `nu` about y, then rotated by `alpha` about z (both in degrees), so that its
 //! z axis ends up along `(-sin nu cos alpha, -sin nu sin alpha, cos nu)` in the axes (x, y, z).
@@ -9,10 +10,10 @@ use super::voigt::{Coefficients, Pair};
 /// A full symmetric stiffness in Voigt order (11, 22, 33, 23, 13, 12), `c[i][j]` with i, j = 0..6.
 pub type Voigt = [[f64; 6]; 6];
 
-/// A rotated stiffness is accepted if each coefficient that is not held is below this fraction of the largest one.
+/// A rotated stiffness is accepted if each omitted coefficient is below this fraction of the largest coefficient.
 pub const LOSS_ALLOWED: f64 = 1e-6;
 
-/// The loss of the largest coefficient that a file with this number of planes cannot hold.
+/// The loss of the largest coefficient for which a file with this number of planes has no plane.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "the rotated stiffness does not fit {planes} planes: {name} = {value:.6e} is {:.3} % of the largest coefficient \
@@ -29,7 +30,7 @@ pub struct Lost {
     pub planes: usize,
 }
 
-/// The coefficients that a model of this kind does not hold although they affect the displacements that it computes;
+/// The coefficients that a model of this kind does not contain although they affect the displacements that it computes;
 /// in 2-D these include the coupling of the x-z plane with u_y.
 fn missing(ndim: usize, kind: Coefficients) -> impl Iterator<Item = Pair> {
     let held = kind.table(ndim).pairs;
@@ -62,7 +63,7 @@ pub fn entry(c: &Voigt, (i, j): Pair) -> f64 {
     c[i - 1][j - 1]
 }
 
-/// The symmetric matrix of coefficients that are given in memory order; missing ones are zero.
+/// The symmetric matrix of coefficients that are given in memory order; missing coefficients are zero.
 pub fn matrix(ndim: usize, values: &[f64]) -> Voigt {
     let table = Coefficients::All.table(ndim);
     let mut c = [[0.0; 6]; 6];
@@ -73,7 +74,7 @@ pub fn matrix(ndim: usize, values: &[f64]) -> Voigt {
 }
 
 /// The largest coefficient of `c` that a model in `ndim` (2: x-z, or 3) dimensions with these coefficients does not
-/// hold, whether it may be neglected ([`LOSS_ALLOWED`]) or not; `None` if the model holds all.
+/// contain, whether it may be neglected ([`LOSS_ALLOWED`]) or not; `None` if the model contains all.
 pub fn lost(c: &Voigt, ndim: usize, kind: Coefficients) -> Option<Lost> {
     let largest = c.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
     let magnitude = |pair: &Pair| entry(c, *pair).abs();

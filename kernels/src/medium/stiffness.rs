@@ -28,8 +28,8 @@ pub struct Stiffness {
 }
 
 /// Symmetry class of a medium. `Hti` has its axis along x; a medium with its axis along y is `Orthorhombic`. Media
-/// whose symmetry planes are not the coordinate planes, such as tilted ones, are `Triclinic`, whatever symmetry they
-/// have.
+/// whose symmetry planes are not the coordinate planes, such as tilted ones, are `Triclinic`, even if they have a
+/// higher symmetry in rotated axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
     /// Two coefficients.
@@ -103,7 +103,7 @@ impl std::fmt::Display for Symmetry {
 /// The reason why a cell is not a stable elastic medium.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
-    // Values are shown in float32, which is what files hold: more digits would be noise.
+    // Values are shown in float32, the precision of files: more digits would be noise.
     /// A value is NaN or infinite.
     #[error("{name} is {}, not a finite number", *.value as f32)]
     NotFinite {
@@ -291,7 +291,7 @@ impl Stiffness {
     }
 }
 
-/// The first coefficient (in memory order) that is not finite or, if all are, that has the wrong sign.
+/// The first coefficient (in memory order) that is not finite or, if all are finite, that has the wrong sign.
 pub(super) fn first_bad(ndim: usize, c: &[f64]) -> Option<Fault> {
     let table = Coefficients::All.table(ndim);
     let each = || (0..).zip(c.iter().copied());

@@ -17,7 +17,7 @@ pub struct Speeds {
     pub vp: f64,
     /// S velocity along the reference axis, polarised along x where the two differ: `sqrt(c55 / rho)`.
     pub vs: f64,
-    /// Density; with velocities it gives the unit of the stiffness, `rho v^2`.
+    /// Density; together with the velocities it determines the unit of the stiffness, `rho v^2`.
     pub rho: f64,
 }
 

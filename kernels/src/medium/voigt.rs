@@ -3,9 +3,9 @@
 //! All code that depends on the order looks coefficients up here by Voigt indices: the CPU formulas, the defines of
 //! the kernel texts, the checks of a model, and the programs that read and write planes.
 //!
-//! The arrays of a medium are in *memory order*. It begins with the coefficients of a medium whose symmetry planes
-//! are the coordinate planes, so that the index of a coefficient does not depend on whether the others are held.
-//! Files of four or nine planes have that order, too; files of all coefficients hold the upper triangle row by row.
+//! The arrays of a medium are in *memory order*. It begins with the coefficients of a medium whose symmetry planes are
+//! the coordinate planes, so that the index of a coefficient does not depend on whether the others are present. Files
+//! of four or nine planes have that order, too; files of all coefficients contain the upper triangle row by row.
 
 /// Row and column of a coefficient in the upper triangle of the 6x6 matrix, counted from 1.
 /// 1 = xx, 2 = yy, 3 = zz, 4 = yz, 5 = zx, 6 = xy.
@@ -94,7 +94,7 @@ impl Table {
     }
 }
 
-/// Index of a coefficient in memory order, whatever else a model holds.
+/// Index of a coefficient in memory order, which is the same for all models.
 ///
 /// # Panics
 /// Panics if a model of this dimension has no such coefficient; in a constant this is a compile-time error.

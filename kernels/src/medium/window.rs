@@ -1,8 +1,8 @@
-//! Low-pass windows by which the volume fractions of rocks around a node are computed. A medium with wavenumbers
-//! above those of the grid is sampled with aliasing, and averaging over the cell of a node attenuates reflections: at
-//! normal incidence a wave with `p` points per wavelength is reflected by the wavenumber `4 pi/p` of the medium (in
-//! radians per spacing), of which the cell keeps `sinc(2 pi/p)`, 0.76 at five points. The windows here keep the low
-//! wavenumbers of the medium and remove those that would alias onto them (Mittet 2017, Capdeville et al. 2010).
+//! Low-pass windows by which the volume fractions of rocks around a node are computed. A medium with wavenumbers above
+//! the limit of the grid is aliased, and averaging over the cell of a node attenuates reflections: at normal incidence
+//! a wave with `p` points per wavelength is reflected by the wavenumber `4 pi/p` of the medium (in radians per
+//! spacing), of which the cell keeps `sinc(2 pi/p)`, 0.76 at five points. The windows here keep the low wavenumbers of
+//! the medium and remove those that would alias onto them (Mittet 2017, Capdeville et al. 2010).
 //!
 //! A window along one axis is `(1 + cos(pi s/4))/2` times a cosine series, and zero beyond four spacings. The series
 //! is a least-squares fit to a spectrum that is one below and zero above a transition band: 0.4 to 0.8 pi if all
@@ -29,8 +29,8 @@ pub enum Window {
     Nodes,
     /// For fields on a staggered grid.
     Staggered,
-    /// The average over the cell of a node. At a contact of fluid and solid it keeps the fluid out of the nodes of
-    /// the solid.
+    /// The average over the cell of a node. At a contact of fluid and solid, the average does not mix the fluid into
+    /// nodes of the solid beyond the contact.
     Cell,
 }
 

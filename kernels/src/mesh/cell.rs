@@ -94,7 +94,7 @@ pub fn node_at<const D: usize>(code: [u8; D]) -> usize {
 pub struct Face {
     /// The normal axis: 0, 1, 2 for u, v, w.
     pub axis: usize,
-    /// Whether the face is at coordinate 1 of that axis instead of -1.
+    /// Whether the face is at coordinate 1 on that axis rather than at -1.
     pub high: bool,
 }
 
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn faces_and_edges_are_those_of_gmsh() {
-        // The expected numbers are those of the figures in Gmsh's documentation.
+        // The expected numbers are taken from the figures in Gmsh's documentation.
         let bottom = corners::<3>(face::<3>(0).code());
         assert_eq!(bottom.iter().sum::<usize>(), 6);
         assert_eq!(edges::<3>().len(), 12);

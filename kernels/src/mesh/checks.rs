@@ -122,7 +122,7 @@ pub(super) fn jacobians<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Result
             at: table.position(&nodes, point).into(),
         })
     };
-    // The fault of the first element is reported, whatever the number of threads.
+    // The fault of the first faulty element is reported, for any number of threads.
     match (0..mesh.len()).into_par_iter().find_map_first(fault) {
         Some(fault) => Err(fault),
         None => Ok(()),
@@ -219,8 +219,8 @@ pub(super) fn duplicates<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
         .iter()
         .map(|(_, element)| super::quality::edges(mesh, *element).0);
     let reach = SAME_PLACE * shortest.fold(f64::INFINITY, f64::min);
-    // The shift keeps round coordinates away from the borders of the boxes; neighbouring boxes are searched all the
-    // same.
+    // The shift keeps round coordinates away from the borders of the boxes; neighbouring boxes are searched
+    // nevertheless.
     let boxed = |x: [f64; D]| x.map(|c| (c / (4.0 * reach) + 0.377).floor() as i64);
     let mut boxes: HashMap<[i64; D], Vec<(u32, usize)>> = HashMap::new();
     for (node, element) in outer {

@@ -1,13 +1,13 @@
 //! The effect of contacts between fluids and solids on the largest stable time step.
 //!
 //! Let M and K be the mass and stiffness of the solid, Mf and Kf those of the fluid, and let A hold the areas times
-//! normals of the points on the contact. A time step is a central difference in time of `M u'' + K u + A chi'' = 0`
-//! and `Mf chi'' + Kf chi - A^T u = 0`. Its eigenvalues are the stationary values of the quotient of `u^T K u + r^T r
-//! / Mf`, with `r = Kf chi - A^T u`, and `u^T M u + chi^T Kf chi`. The mass of a fluid point on the contact is divided
-//! into a fraction d for `A^T u` and the rest for `Kf chi`. The Cauchy-Schwarz inequality then gives `r^T r / Mf <=
-//! (Kf chi)^T (Kf chi) / ((1 - d) Mf) + (A^T u)^T (A^T u) / (d Mf)`. Hence the eigenvalues of single elements still
-//! bound those of the mesh, if solid elements get the additional stiffness `A A^T / (d Mf)` at their points on
-//! contacts, and fluid elements only the rest of the mass there.
+//! normals of the points on the contact. A time step is a central difference in time of `M u'' + K u + A chi'' = 0` and
+//! `Mf chi'' + Kf chi - A^T u = 0`. Its eigenvalues are the stationary values of the quotient of `u^T K u + r^T r /
+//! Mf`, with `r = Kf chi - A^T u`, and `u^T M u + chi^T Kf chi`. The mass of a fluid point on the contact is divided
+//! into a fraction d for `A^T u` and the rest for `Kf chi`. The Cauchy-Schwarz inequality then gives `r^T r / Mf <= (Kf
+//! chi)^T (Kf chi) / ((1 - d) Mf) + (A^T u)^T (A^T u) / (d Mf)`. Hence the eigenvalues of single elements still bound
+//! those of the mesh, if solid elements get the additional stiffness `A A^T / (d Mf)` at their points on contacts, and
+//! fluid elements only the remaining mass there.
 
 use std::collections::HashMap;
 
@@ -128,7 +128,7 @@ mod tests {
         let basis = Basis::new(4).unwrap();
         let table = Tabulated::new(Order::Quadratic, &basis);
         let numbering = Numbering::new(&mesh, &basis).unwrap();
-        // The upper element is a fluid. With masses of one the matrices are `A A^T`.
+        // The upper element is a fluid. With unit masses the matrices are `A A^T`.
         let masses = |_| vec![1.0; numbering.per_element()];
         let contacts = Contacts::of(&mesh, (&table, &numbering), |element| element == 1, masses);
         let mut sum = [0.0; 2];

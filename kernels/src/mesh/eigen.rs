@@ -2,7 +2,7 @@
 //! lanes.
 //!
 //! The Lanczos method in double precision yields an approximate eigenvalue; adding its residual gives an upper bound.
-//! The field of a solid is the displacement, that of a fluid a scalar potential.
+//! The field is the displacement in solids, and a scalar potential in fluids.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub(super) struct Piece<'a> {
     inverse: Vec<f64>,
     /// Jacobian determinant at every point.
     determinant: Vec<f64>,
-    /// One medium for all points, or one for each point.
+    /// One medium for all points, or one medium for each point.
     pub(super) media: Cow<'a, [Medium]>,
     /// Mass of every point.
     pub(super) mass: Vec<f64>,
@@ -62,7 +62,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// The medium of a point, from a list of one medium for all points or one for each.
+/// The medium of a point. The list contains one medium for all points, or one medium per point.
 pub(super) fn at(media: &[Medium], point: usize) -> &Medium {
     &media[point.min(media.len() - 1)]
 }
@@ -122,7 +122,7 @@ impl<const D: usize> WithSimd for Lots<'_, D> {
         for own in self.own.chunks(f64::lanes::<S>()) {
             let pieces: Vec<&Piece> = own.iter().map(|k| &self.pieces[*k]).collect();
             let cell = Cell::<S, D>::new(simd, self.weights, self.basis, &pieces);
-            // For degree 4, the usual one, loops have constant lengths if there are vector instructions.
+            // For degree 4, the usual degree, loops have constant lengths if there are vector instructions.
             let known = self.basis.len() == 5 && f64::lanes::<S>() > 1;
             let eigenvalues = match (self.kind, known) {
                 (Kind::Isotropic, true) => lanczos::<S, Isotropic, D, D, 5>(simd, cell, &pieces),
@@ -246,7 +246,7 @@ impl<S: Simd, const D: usize> Flux<S, D, D> for Isotropic {
     }
 }
 
-/// Hooke's law with the 36 entries of the Voigt matrix, of which 2-D uses those of x and z.
+/// Hooke's law with the 36 entries of the Voigt matrix, of which only the entries for x and z are used in 2-D.
 struct Table;
 
 impl<S: Simd, const D: usize> Flux<S, D, D> for Table {
@@ -269,7 +269,7 @@ impl<S: Simd, const D: usize> Flux<S, D, D> for Table {
 
     #[inline(always)]
     fn of(simd: S, numbers: &[Number<S>], gradient: &[[Number<S>; D]; D]) -> [[Number<S>; D]; D] {
-        // The axis of space that belongs to axis c of the mesh: z is the last one in both.
+        // The axis of space that belongs to axis c of the mesh: z is the last axis in both.
         let axis = |c: usize| if D == 2 { 2 * c } else { c };
         let mut stress = *gradient;
         for i in 0..D {
@@ -329,7 +329,7 @@ fn lanczos<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: u
         })
         .collect();
     let zero = Lane::splat(simd, 0.0);
-    // The starting vector must not be orthogonal to any mode, whatever the symmetry of the element.
+    // The starting vector must not be orthogonal to any mode, however symmetric the element is.
     let scatter = |k: usize| ((k as f64 + 1.0) * 0.618_033_988_749_894_9).fract() - 0.5;
     let size = (0..points * F)
         .map(|k| scatter(k) * scatter(k))

@@ -21,7 +21,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A position, if the mesh is valid enough to have one: printed as ` near (x, z) = (1, 2)`, or as nothing.
+/// A position, if the mesh is valid enough to define one: printed as ` near (x, z) = (1, 2)`, or as nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Near(pub Option<Place>);
 

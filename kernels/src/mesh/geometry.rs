@@ -183,8 +183,8 @@ impl<const D: usize> Tabulated<D> {
         let points = face.points::<D>(self.per_axis);
         let across = if face.high { 1.0 } else { -1.0 };
         let (mut normal, mut area) = (Vec::new(), Vec::new());
-        // The weights of a point contain that of the last point along the normal axis, which does not belong to the
-        // face.
+        // The weight of a point includes the factor of the last point along the normal axis, which does not belong to
+        // the face.
         let end = 2.0 / ((self.per_axis - 1) * self.per_axis) as f64;
         for p in &points {
             // The gradient of a coordinate is normal to the surfaces on which it is constant.
@@ -229,7 +229,7 @@ mod tests {
         assert!((flat[0][0] - 3.0 / 5.5).abs() < 1e-15 && (flat[0][1] + 1.0 / 5.5).abs() < 1e-15);
     }
 
-    /// By Gauss's theorem the surface integral of x_c n_c is the volume, and that of n_c alone is zero.
+    /// By Gauss's theorem the surface integral of x_c n_c is the volume, and the integral of n_c alone is zero.
     fn closes<const D: usize>(order: Order) {
         let nodes = bent::<D>(order);
         let table = Tabulated::new(order, &Basis::new(6).unwrap());

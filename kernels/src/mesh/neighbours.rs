@@ -23,7 +23,7 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Finds the faces that meet: those with the same corners, in any order.
+    /// Finds the faces that meet: they have the same corners, in any order.
     ///
     /// # Errors
     /// Returns an error if a face belongs to three elements.

@@ -1,9 +1,9 @@
 //! Global numbering of the points of a mesh, in which elements share the points on common corners, edges and faces.
 //!
 //! Points are identified by the topology, never by comparing coordinates: a point belongs to a corner, or to the
-//! interior of an edge, a face or an element. Such an entity is identified by its corners. Its points are numbered
-//! from the corner with the smallest number, along the axes in the order of the numbers of the adjacent corners, so
-//! that two elements agree on the numbers of a common face whatever their orientations.
+//! interior of an edge, a face or an element. Such an entity is identified by its corners. Its points are numbered from
+//! the corner with the smallest number, along the axes in the order of the numbers of the adjacent corners, so that two
+//! elements agree on the numbers of a common face in any orientation.
 
 use std::collections::HashMap;
 

@@ -15,7 +15,7 @@ pub struct Quality {
     /// Smallest Jacobian determinant at the points of the basis (m^D); an eighth (in 2-D a quarter) of the volume if
     /// the element is a parallelepiped.
     pub jacobian: f64,
-    /// Ratio of that determinant to the largest one of the element, at most 1.
+    /// Ratio of this determinant to the largest determinant of the element, at most 1.
     pub evenness: f64,
     /// Smallest and largest angle between edges at the corners, degrees.
     pub angles: [f64; 2],
@@ -80,7 +80,7 @@ fn of<const D: usize>(mesh: &Mesh<D>, table: &Tabulated<D>, element: usize) -> Q
     }
 }
 
-/// Lengths (m) of the shortest and the longest edge; the length of a curved edge is that of its two chords.
+/// Lengths (m) of the shortest and the longest edge; the length of a curved edge is the sum of its two chords.
 pub(super) fn edges<const D: usize>(mesh: &Mesh<D>, element: usize) -> (f64, f64) {
     let nodes = mesh.element(element);
     let x = |local: usize| mesh.nodes()[nodes[local] as usize];

@@ -16,7 +16,7 @@ const ON_FACE: f64 = 1e-6;
 /// The location of a position in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Location<const D: usize> {
-    /// The element, the first one if several share the position.
+    /// The element; the first one if several elements share the position.
     pub element: usize,
     /// Local coordinates, each from -1 to 1.
     pub local: [f64; D],
@@ -142,7 +142,7 @@ impl<'a, const D: usize> Locator<'a, D> {
         (length(difference(x, at)) <= 1e-9 * size).then_some((u, beyond))
     }
 
-    /// The element that contains a position, and the local coordinates in it, if there is one.
+    /// The element that contains a position, and the local coordinates in it, if there is such an element.
     pub fn find(&self, x: [f64; D]) -> Option<Location<D>> {
         let mut best: Option<(f64, Location<D>)> = None;
         for element in self.candidates(x) {

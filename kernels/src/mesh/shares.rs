@@ -13,7 +13,7 @@ pub(super) struct Masses<'a> {
     own: Vec<f64>,
     /// Whether each element is a fluid.
     fluid: Vec<bool>,
-    /// Total masses `[point]` of solids, followed by those of fluids if there are any.
+    /// Total masses `[point]` of solids, followed by the masses of fluids if there are any.
     all: Vec<f64>,
 }
 

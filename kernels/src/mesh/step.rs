@@ -67,7 +67,7 @@ fn bound_of(whole: &Whole<'_>, rule: Rule) -> Bound {
         .collect();
     let limit = each.iter().copied().fold(f64::INFINITY, f64::min);
     let near = (0..each.len()).filter(|e| each[*e] <= NEAR * limit);
-    // If several are equal, the first one is taken.
+    // If several steps are equal, the first element is chosen.
     let element = near.reduce(|best, e| if alone[e] > alone[best] { e } else { best });
     Bound {
         limit,
@@ -92,7 +92,7 @@ pub(super) enum Rule {
     Needed,
     /// Elements whose eigenvalue may be close to the largest one.
     Near,
-    /// All elements, which takes long.
+    /// All elements, which takes a long time.
     #[cfg(test)]
     All,
 }
@@ -416,8 +416,9 @@ const AT_ONCE: usize = if cfg!(test) { 8 } else { 512 };
 /// Number of times that masses are redistributed, each time by the eigenvalues of the previous one.
 const ROUNDS_OF_SHARING: usize = 6;
 
-/// A hash that is the same for elements of the same shape and media: of coordinates relative to the first node, in
-/// millionths of the diagonal. With 128 bits, different elements have the same hash in one of 10^25 meshes.
+/// A hash that is the same for elements of the same shape and media. It is computed from coordinates relative to the
+/// first node, in millionths of the diagonal. With 128 bits, different elements have the same hash in one of 10^25
+/// meshes.
 fn likeness<const D: usize>(
     (mesh, element): (&Mesh<D>, usize),
     media: &[Medium],
@@ -450,8 +451,8 @@ fn likeness<const D: usize>(
 }
 
 /// An upper bound of the largest eigenvalue (1/s2) of mass^-1 stiffness of a single element: the Lanczos value plus its
-/// residual. The field of a solid is the displacement, that of a fluid a scalar potential. `nodes` are in m; `media`
-/// is one medium, or one for each point.
+/// residual. The field is the displacement in solids, and a scalar potential in fluids. `nodes` are in m; `media` is
+/// one medium, or one for each point.
 pub fn largest_eigenvalue<const D: usize>(
     table: &Tabulated<D>,
     basis: &Basis,

@@ -85,7 +85,7 @@ fn equal_elements_have_equal_steps_and_large_ones_longer_ones() {
 
 #[test]
 fn the_bound_names_the_stiff_element_and_no_neighbour_of_it() {
-    // A column of thin elements between wide ones: after masses are redistributed, all of them need about the same
+    // A column of thin elements between wide ones: after masses are redistributed, all elements require about the same
     // step.
     let basis = Basis::new(4).unwrap();
     let thin = bend(bricks([5, 3], Order::Linear), |x| {
@@ -124,7 +124,7 @@ fn by_powers<const D: usize>(
         };
         (table.weights()[p] * element.determinant[p] * inertia).sqrt()
     };
-    // The derivative at q along axis a of the cell of the polynomial that is one at p.
+    // The derivative, at q along axis a of the cell, of the polynomial that is one at p.
     let slopes: Vec<f64> = (0..points * points * D)
         .map(|k| {
             let (q, p, a) = (k / D / points, k / D % points, k % D);

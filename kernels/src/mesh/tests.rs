@@ -387,7 +387,7 @@ fn figures_of_known_elements() {
     }
 }
 
-/// The length of an edge with a node off its middle is that of its two chords.
+/// The length of an edge with a node off its middle is the sum of its two chords.
 #[test]
 fn edges_that_bend_are_as_long_as_their_chords() {
     let arched = bend(bricks([1, 1], Order::Quadratic), |x| {

@@ -1,4 +1,4 @@
-//! Numerical methods: each advances its own fields in time on the same loop, halos, records and states.
+//! Numerical methods: each advances its own fields in time, and all share the time loop, halos, records and states.
 
 pub mod displacement;
 #[cfg(feature = "spectral-elements")]

@@ -6,7 +6,7 @@
 
 use super::fourier::{Fourier, Number};
 
-/// The Hilbert transform of traces of one length.
+/// The Hilbert transform of traces of equal length.
 pub struct Hilbert(Fourier);
 
 impl Hilbert {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A value of a spectrum.
 pub type Number = Complex<f64>;
 
-/// Transforms of traces of one length.
+/// Transforms of traces of equal length.
 pub struct Fourier {
     samples: usize,
     padded: usize,

@@ -1,10 +1,11 @@
 //! The Wiener filter that minimises the difference between the modelled records of a shot and the observed ones. It
 //! corrects the source time function of the run, and is thus the same for all traces (Pratt 1999, eq. 17).
 //!
-//! Let `D_t` be the spectra of modelled traces, and `A_t` and `B_t` those of weighted modelled and observed traces.
-//! The filter is `F = sum_t conj(A_t) B_t / (P + e)`, where `P = sum_t |A_t|^2` and `e` is the damping times the mean
-//! of `P` over the frequencies. Filtered records have the spectra `F D_t`. If `L_t` are the spectra of their adjoint
-//! sources, the adjoint source of the modelled records is the sum of `conj(F) L_t` and, multiplied by the weights, of
+//! Let `D_t` be the spectra of modelled traces, and `A_t` and `B_t` the spectra of weighted modelled and observed
+//! traces. The filter is `F = sum_t conj(A_t) B_t / (P + e)`, where `P = sum_t |A_t|^2` and `e` is the damping times
+//! the mean of `P` over the frequencies. Filtered records have the spectra `F D_t`. If `L_t` are the spectra of their
+//! adjoint sources, the adjoint source of the modelled records is the sum of `conj(F) L_t` and, multiplied by the
+//! weights, of
 //!
 //! `U B_t - 2 (V + m) A_t`, with `U = sum_t conj(L_t) D_t / (P + e)`, `V = Re(U F)`,
 //!
@@ -76,7 +77,7 @@ impl Wiener {
         filtered
     }
 
-    /// The adjoint source of modelled records, from the adjoint source of the filtered ones.
+    /// The adjoint source of modelled records, from the adjoint source of the filtered records.
     pub fn transposed<N: Real, T: Real>(
         &self,
         modelled: &[N],
@@ -117,8 +118,8 @@ impl Wiener {
         result
     }
 
-    /// The estimated source time function: the filter applied to the one of the run, `series`, whose sampling is
-    /// `every` times as dense as that of the records.
+    /// The estimated source time function: the filter applied to the run's time function `series`, whose sampling
+    /// interval is 1/`every` times the sampling interval of the records.
     pub fn source(&self, series: &[f32], every: usize) -> Vec<f32> {
         let fine = Fourier::padded(series.len(), self.fourier.len() * every);
         let series: Vec<f64> = series.iter().map(|&x| f64::from(x)).collect();

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Device memory of a subdomain.
 pub(super) type Store<S> = <<S as DeviceHalo>::Device as Accelerator>::Memory;
 
-/// Memory of the messages at one end of a link, those of all stages in sequence.
+/// Memory of the messages at one end of a link, with the messages of all stages in sequence.
 pub(super) enum Place<A: Accelerator> {
     /// An empty message reports that the sender has written the halo, or the separate buffer for it.
     Notice {
@@ -72,7 +72,7 @@ pub(super) fn size<S: Linked>(piece: &Range<usize>) -> usize {
     piece.len() * size_of::<S::Number>()
 }
 
-/// Offset and size in bytes of the pieces of a stage, in memory that holds those of all stages in sequence.
+/// Offset and size in bytes of the pieces of a stage, in memory that holds the pieces of all stages in sequence.
 pub(super) fn places<S: Linked>(subdomain: &S, link: usize, stage: usize, way: Way) -> Vec<(usize, usize)> {
     let before = (0..stage).flat_map(|s| pieces(subdomain, link, s, way));
     let mut end: usize = before.map(size::<S>).sum();
@@ -92,15 +92,15 @@ pub(super) fn message<S: Linked>(subdomain: &S, link: usize, way: Way) -> usize 
 }
 
 /// Number of parts of the separate buffer for a halo. A part may be overwritten after the neighbour's message of the
-/// next stage has come. A link with messages in both directions in a single stage has none in between, so the messages
-/// of each stage alternate between two parts.
+/// next stage has arrived. A link with messages in both directions in a single stage has no message in between, so the
+/// messages of each stage alternate between two parts.
 pub(super) fn parts<S: Linked>(subdomain: &S, link: usize) -> usize {
     let stages = subdomain.links()[link].stages.iter();
     let mutual = stages.filter(|traffic| !traffic.send.is_empty() && !traffic.receive.is_empty());
     if mutual.count() > 1 { 1 } else { 2 }
 }
 
-/// Number of pieces of all stages that leave by a link, which is the number of those that arrive at its other end.
+/// Number of pieces of all stages that are sent over a link, which equals the number that arrive at its other end.
 pub(super) fn leaving<S: Linked>(subdomain: &S, link: usize) -> usize {
     let stages = &subdomain.links()[link].stages;
     stages.iter().map(|t| t.send.len()).sum()
@@ -193,7 +193,8 @@ impl Connecting<'_> {
     }
 }
 
-/// Decodes what all ranks have sent by [`encode_end`]: bytes for each end of a link, by the numbers of both subdomains.
+/// Decodes the data that all ranks have encoded by [`encode_end`]: bytes for each end of a link, by the numbers of both
+/// subdomains.
 pub(super) fn decode_ends(all: &[Vec<u8>]) -> BTreeMap<[usize; 2], Vec<u8>> {
     let mut ends = BTreeMap::new();
     for mut rest in all.iter().map(Vec::as_slice) {

@@ -1,6 +1,6 @@
 //! Halos of subdomains on devices, for any method. Inside a process they are copied from device memory to device
-//! memory; between ranks by CUDA IPC if both devices are in one host, else by messages from device memory, where MPI
-//! supports it, or from host memory.
+//! memory; between ranks by CUDA IPC if both devices are in one host, otherwise by messages from device memory, if MPI
+//! supports them, or from host memory.
 //!
 //! Between devices of one host a rank copies into memory that its neighbour has exported, and then sends a short
 //! message. Such a copy must not overwrite numbers that the neighbour still reads. The rank cannot wait for events of

@@ -212,7 +212,7 @@ impl<T: bytemuck::Pod + Default> Recorder<T> for Gather<'_, T> {
     }
 
     fn empty_snapshot(&mut self, it: usize) -> Result<(), Error> {
-        // Rank 0 has no part of the window, but still receives those of the other ranks.
+        // Rank 0 has no part of the window, but still receives the parts of the other ranks.
         if self.snapshots == SnapshotWriter::Root && self.ranks.rank() == 0 {
             (0..self.snapshot_components).try_for_each(|_| self.others(it))?;
         }

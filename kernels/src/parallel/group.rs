@@ -27,7 +27,7 @@ pub trait Subdomain: Sampler<Number: Default + bytemuck::Pod> + Linked + State +
     /// Descriptions, for messages, of a place of this subdomain and of the medium there.
     fn describe(&self, place: usize) -> Result<(String, String), Error>;
 
-    /// Waits until all work enqueued on the subdomain's device is done, and returns the error of any that failed.
+    /// Waits until all work enqueued on the subdomain's device is done, and returns the error of any work that failed.
     fn synchronize(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -109,7 +109,7 @@ impl<S: Subdomain> Group<S> {
         Ok(header)
     }
 
-    /// Bytes, in host memory and in the file, of the part of a state that the subdomains of this process hold.
+    /// Bytes, in host memory and in the file, of the part of a state that belongs to the subdomains of this process.
     pub fn state_bytes(&self) -> usize {
         saved::owned_bytes(&self.subdomains)
     }

@@ -1,14 +1,14 @@
 //! Halos: the numbers that subdomains exchange after a stage, and their transfer.
 //!
-//! A subdomain has any number of neighbours, each with a [`Link`]: for every stage the ranges of numbers that leave and
-//! those that arrive, as positions in the *exchanged memory* of the subdomain (the fields that the stage computes).
-//! Numbers that arrive replace the previous ones. On meshes, where a point belongs to several subdomains,
-//! contributions arrive in addition to the subdomain's own, and an [`OrderedSum`] adds all of them in an order that
-//! does not depend on the decomposition, so that every decomposition gives the same bits.
+//! A subdomain has any number of neighbours, each with a [`Link`]: for every stage the ranges of numbers that are sent
+//! and received, as positions in the *exchanged memory* of the subdomain (the fields that the stage computes). Numbers
+//! that arrive replace the previous ones. On meshes, where a point belongs to several subdomains, contributions arrive
+//! in addition to the subdomain's own, and an [`OrderedSum`] adds all of them in an order that does not depend on the
+//! decomposition, so that every decomposition gives the same bits.
 //!
 //! A [`Network`] transfers the numbers: [`HostNetwork`] between subdomains in host memory and
-//! [`super::device_halo::DeviceNetwork`] between those on devices. [`Local`] runs a network inside one process, and
-//! [`super::rank_halo::MessagePassing`] among several.
+//! [`super::device_halo::DeviceNetwork`] between subdomains on devices. [`Local`] runs a network inside one process,
+//! and [`super::rank_halo::MessagePassing`] among several.
 
 use super::message_buffers::MessageBuffers;
 use super::options::Transport;
@@ -38,8 +38,8 @@ pub struct Link {
     pub stages: Vec<Traffic>,
 }
 
-/// Sums of numbers of the exchanged memory in a fixed order: the number at `targets[i]` becomes the sum of those at
-/// `terms[starts[i]..starts[i + 1]]`, added from left to right. A target must not be a term of another sum.
+/// Sums of numbers of the exchanged memory in a fixed order: the number at `targets[i]` becomes the sum of the numbers
+/// at `terms[starts[i]..starts[i + 1]]`, added from left to right. A target must not be a term of another sum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrderedSum {
     /// Positions of the sums.
@@ -68,7 +68,8 @@ pub trait Linked: Stepper {
     /// Its number among all subdomains of the run.
     fn number(&self) -> usize;
 
-    /// The links to its neighbours, in the order of their numbers; every call returns the same links.
+    /// The links of a subdomain to its neighbours, in the order of the neighbours' numbers; every call returns the same
+    /// links.
     fn links(&self) -> &[Link];
 
     /// The sums to compute when all numbers of a stage have arrived; `None` if these only replace others.
@@ -95,7 +96,7 @@ pub struct End {
 /// The transfer of numbers between subdomains of one kind. Messages between ranks use memory that the network provides
 /// ([`Network::spans`]); the network itself moves the numbers between that memory and the fields.
 pub trait Network<S: Linked>: Sized {
-    /// Makes a network for these subdomains, which must be all those of this process.
+    /// Makes a network for these subdomains, which must be all subdomains of this process.
     fn new(subdomains: &[S]) -> Result<Self, Error>;
 
     /// Prepares the ends of links to other ranks, and returns the transport of outgoing messages for each of them.
@@ -124,8 +125,7 @@ pub trait Network<S: Linked>: Sized {
     /// Adds up contributions once all numbers of a stage have arrived.
     fn combine(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
 
-    /// Memory of the messages of a stage, piece by piece: those that leave and those that arrive. Its addresses do
-    /// not change.
+    /// Memory of the outgoing and incoming messages of a stage, piece by piece. Its addresses do not change.
     fn spans(&mut self, subdomains: &mut [S], end: End, stage: usize) -> (Vec<Span>, Vec<Span>);
 
     /// Starts to move the numbers that leave to the memory of their messages; returns `true` if they are already there.
@@ -176,7 +176,7 @@ pub(super) fn both<'a, S>(subdomains: &'a mut [S], ends: &[End; 2]) -> (&'a mut 
     (&mut before[low], &mut behind[0])
 }
 
-/// The network of subdomains in host memory. Numbers are copied as soon as the boundary parts are ready; those for
+/// The network of subdomains in host memory. Numbers are copied as soon as the boundary parts are ready; numbers for
 /// other ranks go through buffers.
 pub struct HostNetwork<T> {
     pairs: Vec<[End; 2]>,

@@ -6,8 +6,8 @@ use crate::communicator::Span;
 use crate::device::simd::Real;
 use std::ops::Range;
 
-/// The numbers that leave and those that arrive, with the pieces of a stage in sequence. All stages use the same
-/// memory, because each ends before the next begins.
+/// The outgoing and the incoming numbers, with the pieces of a stage in sequence. All stages use the same memory,
+/// because each ends before the next begins.
 pub struct MessageBuffers<T> {
     leaving: Vec<T>,
     arriving: Vec<T>,
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(MessageBuffers::<f64>::new(&link).bytes(), 8 * (4 + 7));
     }
 
-    /// The first and the last rank have one neighbour each, all others two, and a single rank none.
+    /// The first and the last rank have one neighbour each, all other ranks have two, and a single rank has none.
     #[test]
     fn messages_go_to_the_neighbours_there_are() {
         let cutting = crate::parallel::slabs::Cutting {

@@ -6,7 +6,7 @@ use super::rank_halo::Overlap;
 /// The transport of halos between GPUs of different ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// The first one that is possible, in the order below.
+    /// The first kind that is possible, in the order below.
     #[default]
     Auto,
     /// Copies into memory of the neighbour's device that its process has exported (CUDA IPC), each reported by a

@@ -57,8 +57,8 @@ pub fn outer_ends<S: Linked>(subdomains: &[S], ranks: &dyn Communicator) -> Resu
     Ok(ends)
 }
 
-/// The first tag of every end. Both ends of a link get the same tag, and all pieces of the links between a pair of
-/// ranks get different tags.
+/// The first tag of every end. Both ends of a link have the same tag, and all pieces of the links between a pair of
+/// ranks have different tags.
 fn tags<S: Linked>(subdomains: &[S], outer: &[(End, Peer)]) -> Vec<usize> {
     let pieces = |end: &End| {
         let stages = &subdomains[end.subdomain].links()[end.link].stages;
@@ -100,7 +100,7 @@ pub struct MessagePassing<'a, N, S> {
 }
 
 impl<'a, S: Linked, N: Network<S>> MessagePassing<'a, N, S> {
-    /// Makes the halo of the subdomains of this rank, which are linked to subdomains of other ranks at the ends
+    /// Creates the halo of the subdomains of this rank, which are linked to subdomains of other ranks at the ends
     /// `outer`.
     ///
     /// # Safety
@@ -125,7 +125,7 @@ impl<'a, S: Linked, N: Network<S>> MessagePassing<'a, N, S> {
                 let (leaving, arriving) = network.spans(subdomains, end, stage);
                 way.pieces.push(leaving.len());
                 way.arriving.push(arriving.len());
-                // SAFETY: the caller's promise; memory of outgoing messages is not written between `start_send` and
+                // SAFETY: guaranteed by the caller; memory of outgoing messages is not written between `start_send` and
                 // `wait_all`, and memory of incoming ones is not read between `start_receive` and `wait_any`.
                 way.channels
                     .push(unsafe { ranks.channel((peer.rank, tag), &leaving, &arriving)? });

@@ -13,7 +13,7 @@ pub struct Cutting {
     pub least: usize,
     /// Number of planes at either end of the grid that must be updated together.
     pub face: usize,
-    /// Ratio of the cost of a plane of the frame to that of a plane of the model.
+    /// Ratio of the cost of a plane of the frame to the cost of a plane of the model.
     pub frame_cost: f64,
 }
 
@@ -34,7 +34,7 @@ pub struct Slab {
 }
 
 impl Cutting {
-    /// Divides `planes` planes into `slabs` slabs of nearly equal thickness (the first ones get one more).
+    /// Divides `planes` planes into `slabs` slabs of nearly equal thickness (the first slabs receive one plane more).
     ///
     /// # Errors
     /// Returns an error if there are too few planes, or no slabs.
@@ -46,8 +46,8 @@ impl Cutting {
     }
 
     /// Divides `planes` planes, `frame` of which on either side belong to the frame, into one slab for each of
-    /// `speeds`, so that all take the same time: a fast device gets more planes, and so does one that has part of the
-    /// frame.
+    /// `speeds`, so that all take the same time: a fast device receives more planes, and so does a device that has part
+    /// of the frame.
     ///
     /// # Errors
     /// Returns an error if there are too few planes, or no speeds.
@@ -123,7 +123,7 @@ impl Cutting {
         self.walk((slab.number, slab.own.clone()), planes, both, edge)
     }
 
-    /// Slab `number` with edges of `edge` planes (at least those that are exchanged). `below` and `above` indicate
+    /// Slab `number` with edges of `edge` planes (at least the planes that are exchanged). `below` and `above` indicate
     /// whether it has neighbours there.
     fn walk(
         &self,
@@ -204,7 +204,7 @@ impl Slab {
         self.of_window(window).len().div_ceil(most.max(1))
     }
 
-    /// The planes of one of these pieces, in padded indices.
+    /// The planes of a piece, in padded indices.
     pub fn piece(&self, window: &Range<usize>, most: usize, piece: usize) -> Range<usize> {
         let planes = self.of_window(window);
         let start = planes.start + piece * most.max(1);
@@ -252,12 +252,12 @@ mod tests {
         };
         assert_eq!(sizes(600, 0, &[1.0; 3]), [200, 200, 200]);
         assert_eq!(sizes(600, 0, &[1.0, 2.0, 3.0]), [100, 200, 300]);
-        // The frame has 2 x 96 planes, so the outer slabs get more planes.
+        // The frame has 2 x 96 planes, so the outer slabs receive more planes.
         let four = sizes(2432, 96, &[1.0; 4]);
         assert_eq!((four[0], four[1]), (four[3], four[2]));
         let cost = |k: usize| four[k] as f64 - if k == 0 { 96.0 * (1.0 - COST) } else { 0.0 };
         assert!(four[0] > four[1] && (cost(0) - cost(1)).abs() < 2.0, "{four:?}");
-        // Slabs have at least the smallest thickness, whatever the speeds.
+        // Slabs have at least the smallest thickness for any speeds.
         assert_eq!(sizes(24, 4, &[1.0, 1e-9, 1.0]), [8, 8, 8]);
         assert_eq!(sizes(30, 4, &[1e-9, 1.0, 1e-9]), [8, 14, 8]);
         for planes in 9..120 {

@@ -16,9 +16,9 @@ pub enum Action {
 }
 
 impl Action {
-    /// The moment tensor of slip on a fault (Aki & Richards 2002, box 4.4, with x north, y east, z down). Angles are
-    /// in degrees, and `m0` is in N m. `azimuth` is that of the grid's x axis, clockwise from north; the y axis is 90
-    /// degrees clockwise of it.
+    /// The moment tensor of slip on a fault (Aki & Richards 2002, box 4.4, with x north, y east, z down). Angles are in
+    /// degrees, and `m0` is in N m. `azimuth` is the azimuth of the grid's x axis, clockwise from north; the y axis is
+    /// 90 degrees clockwise of it.
     pub fn double_couple(strike: f64, dip: f64, rake: f64, m0: f64, azimuth: f64) -> Self {
         let (phi, delta, lambda) = (
             (strike - azimuth).to_radians(),
@@ -63,6 +63,6 @@ pub struct Source {
     pub point: Point,
     /// Moment tensor or force where the series has the value one.
     pub action: Action,
-    /// Number of its series among those of the shot.
+    /// Number of its series among the series of the shot.
     pub series: usize,
 }

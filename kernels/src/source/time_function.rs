@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 /// A source time function. The moment rate follows [`TimeFunction::rate`], a force follows [`TimeFunction::pulse`];
-/// both begin at time zero, except those of [`Self::Series`].
+/// both begin at time zero, except for [`Self::Series`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimeFunction {
     /// Michea & Komatitsch (2010), eq. 10: a moment rate `exp(-(t-4 tau)^2 / (2 tau^2)) / sqrt(2 pi tau^2)` of area

@@ -38,8 +38,8 @@ pub fn dominant_frequency(wavelet: &[f32], dt: f64) -> Band {
     }
 }
 
-/// Grid points per shortest wavelength, which is that of the slowest wave at the highest frequency, along the axis
-/// with the largest spacing. Infinite for frequency zero.
+/// Grid points per shortest wavelength (of the slowest wave at the highest frequency), along the axis with the largest
+/// spacing. Infinite for frequency zero.
 pub fn points_per_wavelength(slowest: f64, highest_frequency: f64, largest_spacing: f64) -> f64 {
     slowest / (highest_frequency * largest_spacing.abs())
 }

@@ -200,8 +200,8 @@ fn no_fluid(shear: f32) -> f32 {
     if shear > 0.0 { shear } else { f32::INFINITY }
 }
 
-/// Four times density times squared speed of the two waves at 45 degrees in a plane; that of the slow wave is lowered
-/// by a margin.
+/// Four times density times squared speed of the two waves at 45 degrees in a plane; the value for the slow wave is
+/// lowered by a margin.
 #[inline(always)]
 fn at_45_degrees(a: f32, b: f32, shear: f32, off: f32) -> (f32, f32) {
     let sum = a + b + 2.0 * shear;

@@ -49,7 +49,7 @@ impl Findings {
     /// Length of the result of [`Findings::to_words`].
     pub const WORDS: usize = 10;
 
-    /// Combines the findings with those of other cells of the same model.
+    /// Combines the findings with the findings for other cells of the same model.
     pub fn merge(&mut self, other: &Self) {
         self.extremes.merge(&other.extremes);
         self.density_jump = self.density_jump.max(other.density_jump);
@@ -181,7 +181,7 @@ impl Inspection {
         Ok(())
     }
 
-    /// Compares the density of every cell of a block with that of its preceding neighbour along each axis.
+    /// Compares the density of every cell of a block with the density of the preceding neighbour along each axis.
     fn compare(&mut self, cpu: &Cpu, density: &[f32]) {
         let (nz, rows, first) = (self.nz, self.rows, self.done);
         let step = (PIECE_BYTES / (4 * nz)).max(1);
@@ -242,7 +242,7 @@ impl Inspection {
 /// The neutral element of [`wider`].
 const NONE: [f32; 2] = [f32::INFINITY, 0.0];
 
-/// The smallest and the largest density of two sets of cells, from those of each.
+/// The smallest and the largest density of two sets of cells, from the extremes of each set.
 fn wider(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
 }

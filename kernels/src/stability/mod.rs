@@ -145,8 +145,8 @@ fn slow_and_fast_of_any(c: &Voigt, ndim: usize) -> (f64, f64) {
     (slow, fast)
 }
 
-/// Density times the squared speed of the slowest and the fastest wave along the axes and at 45 degrees between two
-/// of them. Shear waves of fluids do not count: values below 1e-6 of that of the P wave are rounding errors.
+/// Density times the squared speed of the slowest and the fastest wave along the axes and at 45 degrees between two of
+/// them. Shear waves of fluids do not count: values below 1e-6 times the value of the P wave are rounding errors.
 fn slow_and_fast(s: &Stiffness, ndim: usize) -> (f64, f64) {
     let xz = (s.c11, s.c33, s.c55, s.c13);
     let planes_3d = [xz, (s.c11, s.c22, s.c66, s.c12), (s.c22, s.c33, s.c44, s.c23)];

@@ -44,7 +44,8 @@ pub struct Extremes {
 }
 
 impl Extremes {
-    /// Combines the extremes with those of other cells of the same model; of equal values the first cell counts.
+    /// Combines the extremes with the extremes of other cells of the same model; if values are equal, the first cell
+    /// counts.
     pub fn merge(&mut self, other: &Self) {
         let lower = |a: f64, i: usize, b: f64, j: usize| b < a || (b == a && j < i);
         if lower(self.dt_max, self.dt_cell, other.dt_max, other.dt_cell) {
@@ -85,7 +86,7 @@ impl Peak {
 }
 
 /// A pass in progress. Rows may be distributed over several scans (one per thread) that are then merged; the result
-/// does not depend on the distribution, provided each scan gets its rows in ascending order.
+/// does not depend on the distribution, provided that each scan receives its rows in ascending order.
 #[derive(Clone, Debug)]
 pub struct Scan {
     ndim: usize,
@@ -140,7 +141,7 @@ impl Scan {
     }
 
     /// Checks cells from `first_cell` on, in file order. `c` holds their coefficients in memory order (four or six
-    /// arrays in 2-D, nine or 21 in 3-D), each of the length of `rho`, which need not be that of grid rows.
+    /// arrays in 2-D, nine or 21 in 3-D), each as long as `rho`, which need not be as long as a row of the grid.
     ///
     /// # Panics
     /// Panics if the number of arrays is different or their lengths disagree.

@@ -15,8 +15,8 @@ const BATCH: usize = 1 << 14;
 /// it has processed all of it. Calls of [`Recorder::step`] are not passed on.
 ///
 /// # Errors
-/// Returns the error of `work`; everything recorded before it is still processed. An error of `recorder` makes the next
-/// call by `work` fail, and is returned whatever `work` returns.
+/// Returns the error of `work`; everything recorded before it is still processed. An error in `recorder` causes the
+/// next call by `work` to fail, and is returned even if `work` succeeds.
 pub fn async_recorder<T, R>(
     mut recorder: R,
     work: impl FnOnce(&mut dyn Recorder<T>) -> Result<(), Error>,

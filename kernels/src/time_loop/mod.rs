@@ -22,10 +22,10 @@ use std::ops::Range;
 /// The two parts of a subdomain in a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The cells or points for whose values neighbours wait, and those that must be computed together with them. It is
-    /// computed first.
+    /// The cells or points for whose values neighbours wait, and the cells or points that must be computed together
+    /// with them. This part is computed first.
     Boundary,
-    /// The rest, which is computed while the values of the boundary are sent.
+    /// The remaining part, which is computed while the values of the boundary are sent.
     Interior,
 }
 
@@ -59,7 +59,7 @@ pub trait Stepper {
     /// method. The boundary part is computed before the interior.
     fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error>;
 
-    /// Ends a step: the new fields become the current ones.
+    /// Ends a step: the new fields become the current fields.
     fn finish_step(&mut self) -> Result<(), Error>;
 
     /// Makes the following steps run in this direction. A time loop calls this first, and then also runs through the
@@ -137,7 +137,8 @@ pub trait Halo<S> {
     /// Returns when the halos of all subdomains hold the stage's new values (on devices: when all work that is
     /// enqueued from now on will find them there).
     fn finish(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
-    /// The smallest number that any rank has found; `place` is that of this rank. Collective: all ranks must call it.
+    /// The smallest number that any rank has found; `place` is the number found by this rank. Collective: all ranks
+    /// must call it.
     fn agree(&mut self, place: Option<usize>) -> Result<Option<usize>, Error> {
         Ok(place)
     }
@@ -213,7 +214,7 @@ impl Schedule {
         self.nt.saturating_sub(self.first)
     }
 
-    /// The number of the step that runs after `done` others.
+    /// The number of the step that runs after `done` other steps.
     fn step(&self, done: usize) -> usize {
         match self.direction {
             Direction::Forward => self.first + done,

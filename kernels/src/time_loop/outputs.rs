@@ -5,7 +5,7 @@ use crate::Error;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Whether ranges are in ascending order without overlap, so that the values of each can be passed on as they come.
+/// Whether ranges are in ascending order without overlap, so that the values of each can be passed on as they arrive.
 pub fn is_in_order<'a>(ranges: impl IntoIterator<Item = &'a Range<usize>>) -> bool {
     let mut end = 0;
     ranges.into_iter().all(|range| {

@@ -12,9 +12,9 @@ pub struct CheckpointSchedule {
     pub segment: usize,
     /// Number of checkpoints in addition to the beginning of the run.
     pub checkpoints: usize,
-    /// The number of these, the first ones taken, that a device keeps in host memory.
+    /// How many of these checkpoints, the first ones, a device keeps in host memory.
     pub on_host: usize,
-    /// The number of these, the first ones taken, that are kept in a store of checkpoints on a disk.
+    /// How many of these checkpoints, the first ones, are kept in a store of checkpoints on a disk.
     pub in_store: usize,
     /// Number of segments.
     pub segments: usize,
@@ -50,17 +50,17 @@ pub struct Room {
     pub store: usize,
 }
 
-/// Upper limit of the cost of a checkpoint of a device in host memory, in time steps: it is copied there and back at a
-/// twentieth of the speed of device memory.
+/// Upper limit of the cost of a checkpoint of a device in host memory, in time steps: it is copied to the host and back
+/// at a twentieth of the speed of device memory.
 const STEPS_OF_A_COPY: usize = 20;
 
 /// Cost of writing a checkpoint to a disk and reading it back, in time steps: a step moves the data of a state
 /// through memory about three times, and a disk has a twentieth of the speed of memory.
 const STEPS_OF_A_FILE: usize = 12;
 
-/// Ratio, as numerator and denominator, of the cost of a backward step to that of a forward step, which also computes
-/// absorbing layers and the frame (measured for 400 x 400 cells with a frame of 10). On an H200 the ratio is 0.43
-/// where the interior of a 384^3 grid has separate kernels, and about 0.8 elsewhere, by operation count.
+/// Ratio, as numerator and denominator, of the cost of a backward step to the cost of a forward step, which also
+/// computes absorbing layers and the frame (measured for 400 x 400 cells with a frame of 10). On an H200 the ratio is
+/// 0.43 where the interior of a 384^3 grid has separate kernels, and about 0.8 elsewhere, by operation count.
 const BACKWARDS: [usize; 2] = [2, 3];
 
 /// The binomial coefficient `n` over `k`, limited to `usize::MAX`.
@@ -119,7 +119,7 @@ fn stored(segments: usize, free: usize, places: usize) -> usize {
 }
 
 impl CheckpointSchedule {
-    /// The fastest reversal of `steps` steps that fits in `memory` bytes in addition to those that every run needs;
+    /// The fastest reversal of `steps` steps that fits in `memory` bytes in addition to the bytes that every run needs;
     /// `sizes` are the bytes of a checkpoint and of a recorded step.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ impl CheckpointSchedule {
         all.into_iter().map(|(host, store)| with(host, store)).collect()
     }
 
-    /// Cost in time steps, in addition to that of recording every step once.
+    /// Cost in time steps, in addition to recording every step once.
     fn cost(&self, steps: usize) -> usize {
         let files = stored(self.segments, self.checkpoints, self.in_store);
         let backwards = if self.boundary_saving {
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(short.in_store, 0);
     }
 
-    /// A store may be left unused, whatever a host holds.
+    /// A store may remain unused, however much memory the host has.
     #[test]
     fn a_store_beside_a_host_makes_no_schedule_slower() {
         let sizes = [10, 10];
@@ -455,12 +455,12 @@ mod tests {
                 assert!(schedule.bytes([10, 9]) <= memory);
             }
         }
-        // With a checkpoint for every segment, all steps but those of the last segment are run twice.
+        // With a checkpoint for every segment, all steps except those of the last segment are run twice.
         let once = CheckpointSchedule::choose(400, [10, 10], 1200).unwrap();
         assert_eq!(once.extra(400), 400 - once.segment, "{once:?}");
     }
 
-    /// The count includes the checkpoints that are taken while fewer than `places` are held.
+    /// The count includes the checkpoints that are taken while fewer than `places` are stored.
     #[test]
     fn checkpoints_in_a_store_are_counted() {
         for (segments, checkpoints) in [(1, 3), (9, 3), (50, 4), (200, 12)] {

@@ -23,7 +23,7 @@ pub fn programs() -> impl Iterator<Item = (&'static Program, Run)> {
     data::PROGRAMS.iter().chain(pictures::PROGRAMS).copied()
 }
 
-/// Starts the program that the name of the binary, or else the first argument, names.
+/// Starts the program that is named by the name of the binary or, otherwise, by the first argument.
 pub fn start(mut words: Vec<OsString>) -> ExitCode {
     let called = words
         .first()

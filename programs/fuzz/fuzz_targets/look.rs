@@ -1,4 +1,4 @@
-//! Checks the outcome of a reader: a mesh is validated and searched, or the error is one line.
+//! Checks the outcome of a reader: a mesh is validated and searched, and an error must be one line.
 
 use kernels::mesh::{Locator, Material, Mesh};
 

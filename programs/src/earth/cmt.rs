@@ -126,8 +126,8 @@ pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let Mechanism::Moment(tensor) = event.mechanism else {
         return None;
     };
-    // After the date, whose year may touch the name of the catalogue, come latitude, longitude, depth, mb and
-    // Ms.
+    // The date, whose year may follow the name of the catalogue without a blank, is followed by latitude, longitude,
+    // depth, mb and Ms.
     let words = first.split_whitespace();
     let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
     let date = if numbers.first()? > &1000.0 { 6 } else { 5 };

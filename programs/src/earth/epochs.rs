@@ -12,7 +12,7 @@ use super::xml::{children, is, number, parsed, seconds, text};
 pub struct StationSelection {
     /// One entry for every location code of a station, in the order of the file.
     pub stations: Vec<Station>,
-    /// Names of stations that had several positions, of which only the time determines the right one.
+    /// Names of stations that had several positions, among which only the time of the source can decide.
     moved: Vec<String>,
     /// Names of stations without an epoch at the requested time.
     outside: Vec<String>,
@@ -55,17 +55,17 @@ impl Stay {
         when.is_some_and(|when| (self.epoch[0]..=self.epoch[1]).contains(&when))
     }
 
-    /// Whether this stay is preferred to `other`: stays that contain the time come first, then those that end
-    /// latest, then those that begin latest.
+    /// Whether this stay is preferred to `other`: a stay that contains the time precedes one that does not; otherwise
+    /// the stay that ends later precedes, then the one that begins later.
     fn before(&self, other: &Self, when: Option<f64>) -> bool {
         let rank = |stay: &Self| (stay.holds(when), stay.epoch[1], stay.epoch[0]);
         rank(self) > rank(other)
     }
 }
 
-/// Reads the stations of a StationXML file: one for every location code among a station's channels, with the
-/// position and depth of the first channel with that code in the epoch that contains the time `when` (seconds
-/// since 1970), or else in the latest epoch. A station without channels counts as one on the ground.
+/// Reads the stations of a StationXML file: one for every location code among a station's channels, with the position
+/// and depth of the first channel with that code in the epoch that contains the time `when` (seconds since 1970), or
+/// otherwise in the latest epoch. A station without channels counts as one receiver on the ground.
 ///
 /// # Errors
 /// Returns an error for text that is not StationXML, or a station without a position.
@@ -121,19 +121,19 @@ pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<StationSelectio
     Ok(selection)
 }
 
-/// Whether the position in a later epoch differs from that in an earlier one.
+/// Whether the position in a later epoch differs from the position in an earlier epoch.
 fn has_moved(lists: &[Vec<Stay>]) -> bool {
     let all = || lists.iter().flatten();
     all().any(|a| all().any(|b| a.epoch[1] <= b.epoch[0] && a.station != b.station))
 }
 
-/// The stay that counts, the first of several that are equally good.
+/// The stay that is used: the first of several that are equally good.
 fn best(list: Vec<Stay>, when: Option<f64>) -> Option<Stay> {
     list.into_iter()
         .reduce(|a, b| if b.before(&a, when) { b } else { a })
 }
 
-/// The stays of the element of a station: those of its channels or, without channels, its own.
+/// The stays of a station element: the stays of its channels or, without channels, its own.
 fn stays(network: &str, station: Node) -> Result<Vec<Stay>> {
     let code = format!("{network}.{}", station.attribute("code").unwrap_or_default());
     let mut channels: Vec<Node> = children(station, "Channel").collect();
@@ -143,7 +143,7 @@ fn stays(network: &str, station: Node) -> Result<Vec<Stay>> {
     let own = epoch(station);
     let stay = |place: Node| -> Result<Stay> {
         let value = |name: &'static str| {
-            // A channel without a position has that of its station.
+            // A channel without a position has the position of its station.
             let of = if text(place, &[name]).is_some() {
                 place
             } else {
@@ -170,7 +170,7 @@ fn stays(network: &str, station: Node) -> Result<Vec<Stay>> {
     channels.into_iter().map(stay).collect()
 }
 
-/// The beginning and the end of the epoch of an element; infinite where it gives none.
+/// The beginning and the end of the epoch of an element; infinite if the element does not give them.
 fn epoch(node: Node) -> [f64; 2] {
     let time = |key: &str| {
         let word = node.attribute(key)?.trim();
@@ -249,7 +249,7 @@ mod tests {
         for text in [&same, &together] {
             assert_eq!(latitudes(text, ""), (vec![42.70], 0, 0));
         }
-        // Two stations with one name at one time are reported by the caller.
+        // Two stations with the same name at the same time are reported by the caller.
         let twice = station(&channel(42.70, NEW), "") + &station(&channel(42.71, NEW), "");
         assert_eq!(
             latitudes(&twice, "2026-03-04T05:06:07Z"),

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use super::blocks::{self, Block};
 use super::cmt::{Event, Mechanism, SourceTime};
 
-/// The keywords of a file, and those of older versions.
+/// The keywords of a file, and the keywords of older versions.
 const WORDS: [&[&str]; 10] = [
     &["time shift"],
     &["hdurorf0", "hdur", "f0"],
@@ -56,13 +56,15 @@ fn event(block: Block<10>) -> Result<Event> {
             )
         }
         _ => bail!(
-            "`source time function:` is {kind}; 0 (Gaussian), 1 (Ricker), 2 (step), 3 (sine) and 4 (Gaussian \
-            of Meschede et al. 2011) are known: write one of them, or give another time function by series="
+            "`source time function:` is {kind}; 0 (Gaussian), 1 (Ricker), 2 (step), 3 (sine) and 4 (Gaussian of \
+            Meschede et al. 2011) are supported: write one of them, or give another time function by series="
         ),
     };
     let length = direction.iter().map(|c| c * c).sum::<f64>().sqrt();
     if length == 0.0 {
-        bail!("all components of the direction of a force are zero; it needs one that is not");
+        bail!(
+            "all components of the direction of a force are zero; at least one must be different from zero"
+        );
     }
     Ok(Event {
         shift,
@@ -105,7 +107,7 @@ component dir vect source Z_UP:  -4.d0
             panic!("{event:?}")
         };
         assert!((east / 6e14 - 1.0).abs() < 1e-12 && north == 0.0 && (up / -8e14 - 1.0).abs() < 1e-12);
-        // A position is on a globe only if both keywords are those of a globe.
+        // A position is on a globe only if both keywords belong to a globe.
         let half = PUSH.replace("latorUTM", "latitude");
         for (text, is_local) in [
             (half.clone(), true),

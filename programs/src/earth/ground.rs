@@ -99,7 +99,7 @@ fn only<T>(list: &mut Vec<T>, stays: &[bool]) {
     list.retain(|_| stays.next() == Some(&true));
 }
 
-/// Moves points, which messages call `what`, and returns which of them stay.
+/// Moves points, which messages call `what`, and returns which of them remain.
 ///
 /// # Errors
 /// Returns the errors of `settle`, and an error if no point is left.

@@ -1,5 +1,5 @@
-//! Source time functions in separate files, in the format of SPECFEM3D: each line holds the number of one
-//! time step, and lines that begin with # or ! are comments.
+//! Source time functions in separate files, in the format of SPECFEM3D: each line contains the number for one time
+//! step, and lines that begin with # or ! are comments.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use anyhow::{Context, Result, bail};
 
 use super::read_text;
 
-/// Reads the file `named` in `list`, a file of sources. It is searched for in the folder of the run, and then in that
-/// of the list.
+/// Reads the file `named` in `list`, a file of sources. It is searched for in the folder of the run, and then in the
+/// folder of the list.
 ///
 /// # Errors
-/// Returns an error for a file that is in neither place, or a line without a number.
+/// Returns an error for a file that exists in neither place, or a line without a number.
 pub fn read(list: &str, named: &str) -> Result<Vec<f32>> {
     let own = Path::new(list).parent().unwrap_or(Path::new(""));
     let last = Path::new(named).file_name().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Files about the Earth: models that depend on the radius, earthquakes, forces and stations. Formulas are
-//! those of `kernels::earth`.
+//! Files about the Earth: models that depend on the radius, earthquakes, forces and stations. The formulas are in
+//! `kernels::earth`.
 
 mod blocks;
 mod cmt;

@@ -10,10 +10,10 @@ const THINNEST: f64 = 1.0;
 
 /// The model that a word names: `prem`, `prem-ti` (transversely isotropic), or a file.
 ///
-/// A file has rows of radius (m, ascending from the centre), density (kg/m3), P and S velocity (m/s); then,
-/// optionally, the quality factors of bulk and shear modulus; then, optionally, horizontal P and S velocity
-/// and eta. This is the order of a Mineos deck. Two rows with the same radius are a discontinuity. Lines that
-/// begin with # and the first three lines of a deck are skipped.
+/// A file has rows of radius (m, ascending from the centre), density (kg/m3), P and S velocity (m/s); then, optionally,
+/// the quality factors of bulk and shear modulus; then, optionally, horizontal P and S velocity and eta. This is the
+/// order of a Mineos deck. Two rows with the same radius form a discontinuity. Lines that begin with # and the first
+/// three lines of a deck are skipped.
 ///
 /// # Errors
 /// Returns an error for a file that cannot be read, or a row with impossible properties.
@@ -93,7 +93,7 @@ fn matter(row: &[f64], number: usize) -> Result<(f64, Matter)> {
     if !sound || !solid || (vsv == 0.0) != (vsh == 0.0) || row[..4].iter().any(|v| !v.is_finite()) {
         bail!(
             "line {number} has radius {} m, rho {density}, P speeds {vpv} and {vph}, S speeds {vsv} and \
-            {vsh}, eta {eta}: no matter has such properties; units are m, kg/m3 and m/s, and S speeds must \
+            {vsh}, eta {eta}: no material has these properties; units are m, kg/m3 and m/s, and S speeds must \
             be below 0.866 of P speeds",
             row[0]
         );
@@ -161,10 +161,10 @@ mod tests {
                 "all rows have 4",
             ),
             ("0 5000 9000 5000\n100 5000 x 3\n", "line 2"),
-            ("0 5000 9000 5000\n100 5000 9000 9000\n", "no matter"),
+            ("0 5000 9000 5000\n100 5000 9000 9000\n", "no material"),
             ("0 5000 9000 5000\n100 5000 9000 0\n", "discontinuity"),
             ("100 5000 9000 5000\n0 5000 9000 5000\n", "from the centre"),
-            ("nan 5000 9000 5000\n0 5000 9000 5000\n", "no matter"),
+            ("nan 5000 9000 5000\n0 5000 9000 5000\n", "no material"),
         ] {
             let error = format!("{:#}", read(text).unwrap_err());
             assert!(error.contains(word), "{text}: {error}");

@@ -43,8 +43,8 @@ pub fn origin_time(job: &Job) -> Result<Option<OriginTime>> {
     }))
 }
 
-/// The origin time of the first event of cmt= or quakeml=, in seconds since the beginning of 1970; `None` without such a
-/// file or a time in it, which [`origin_time`] reports.
+/// The origin time of the first event of cmt= or quakeml=, in seconds since the beginning of 1970; `None` if there is
+/// no file or no time in it, which [`origin_time`] reports.
 ///
 /// # Errors
 /// Returns an error for a file that cannot be read.

@@ -43,7 +43,7 @@ impl Projection {
             );
         }
         let degrees = Proj::from_proj_string("+proj=longlat +datum=WGS84 +no_defs")
-            .context("the degrees of WGS84 are not known")?;
+            .context("cannot define the geographic coordinates of WGS84")?;
         Ok(Some(Self { name, degrees, map }))
     }
 

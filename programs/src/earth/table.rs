@@ -24,10 +24,10 @@ pub struct Table {
 }
 
 impl Table {
-    /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, optionally, Qp
-    /// and Qs (0: no attenuation), from the top down. Commas count as spaces; empty lines and those that
-    /// begin with # are skipped. The first other line may be a heading, which begins with a letter; if it
-    /// names the columns, they may be in another order.
+    /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, optionally, Qp and Qs (0:
+    /// no attenuation), from the top down. Commas are treated as spaces; empty lines and lines that begin with # are
+    /// skipped. The first remaining line may be a heading, which begins with a letter; if it names the columns, they
+    /// may be in another order.
     ///
     /// # Errors
     /// Returns an error for a file that cannot be read, or a row that does not describe a layer.
@@ -197,7 +197,7 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
     let column = |word: &String| COLUMNS.iter().position(|names| names.contains(&word.as_str()));
     let positions: Vec<Option<usize>> = words.iter().map(column).collect();
     let Some(columns) = positions.iter().copied().collect::<Option<Vec<_>>>() else {
-        // In a heading with unknown names, the known ones must be in their usual columns.
+        // In a heading with unknown names, known names must be in their usual columns.
         if let Some(k) = (0..positions.len()).find(|k| positions[*k].is_some_and(|column| column != *k)) {
             bail!(
                 "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and \
@@ -224,7 +224,7 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
 mod tests {
     use super::*;
 
-    /// A heading sets the order of the columns, and one that names none of them is a comment.
+    /// A heading sets the order of the columns, and a heading that names none of them is a comment.
     #[test]
     fn headings_name_the_columns() {
         let rock = |text: &str| Table::read(text).unwrap().rocks[0];

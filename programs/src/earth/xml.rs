@@ -54,8 +54,8 @@ pub struct Catalogue {
     pub time: String,
 }
 
-/// Reads the events of a QuakeML file, which must have moment tensors. The origin is the one for which the
-/// tensor was derived, else the preferred one, else the first.
+/// Reads the events of a QuakeML file, which must have moment tensors. The origin is the one for which the tensor was
+/// derived; if there is none, the preferred origin; otherwise the first.
 ///
 /// # Errors
 /// Returns an error for text that is not QuakeML, or an event without moment tensor, place or time.
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Of several mechanisms the preferred one is used, else the first; its elements must be numbers.
+    /// If there are several mechanisms, the preferred one is used, otherwise the first; its elements must be numbers.
     #[test]
     fn the_preferred_mechanism_is_taken() {
         let value = |name: &str, x: &str| format!("<{name}><value>{x}</value></{name}>");

@@ -75,7 +75,7 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     Ok(Some(mesh))
 }
 
-/// A box before it is cut.
+/// A box before it is divided into elements.
 struct Shape {
     surfaces: Vec<Surface>,
     rows: Vec<Row>,
@@ -99,7 +99,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// The number of elements across the layer at a side, 0 without one.
+    /// The number of elements across the layer at a side; 0 without a layer.
     fn elements(&self, side: usize) -> usize {
         let own = self.sides.iter().find(|(own, ..)| *own == side);
         own.map_or(0, |(_, elements, _)| *elements)

@@ -42,8 +42,8 @@ pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
         .collect()
 }
 
-/// Refuses more elements than memory holds. Returns false in a dry run, after it has written the header of
-/// the elements.
+/// Refuses more elements than fit into memory. Returns false in a dry run, after it has written the header of the
+/// elements.
 ///
 /// # Errors
 /// Returns an error for too many elements; the message says how many would fit.
@@ -92,7 +92,7 @@ fn bytes(order: Order, ndim: usize, degree: i64, judge: bool) -> f64 {
     }
 }
 
-/// The elements of a body before it is cut.
+/// The elements of a body before it is divided.
 pub(super) struct Plan<'a> {
     /// The rows, from the bottom up.
     pub(super) rows: &'a [Row],
@@ -131,7 +131,7 @@ impl Plan<'_> {
             per_element,
             ..RawMesh::default()
         };
-        // Nodes of this row, and those that it shares with the row below.
+        // Nodes of this row, and the nodes that it shares with the row below.
         let mut known: HashMap<Place, i32> = HashMap::new();
         let ends = [
             self.top[0] as i64 * UNIT,

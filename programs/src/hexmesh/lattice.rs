@@ -31,8 +31,8 @@ pub(super) struct Row {
     pub(super) counts: [usize; 2],
 }
 
-/// A quadrilateral in a vertical plane, with coordinates horizontal and up; its corners are counter-clockwise
-/// if the horizontal axis points to the right.
+/// A quadrilateral in a vertical plane, with one horizontal coordinate and one that points up; its corners are
+/// counter-clockwise if the horizontal axis points to the right.
 type Quad = [[i64; 2]; 4];
 
 impl Row {
@@ -116,8 +116,8 @@ fn plain(k: usize, width: i64) -> Vec<Quad> {
     vec![[[a, 0], [b, 0], [b, ROW], [a, ROW]]]
 }
 
-/// The three quadrilaterals between one element below and two above. Each even cell and the next one are
-/// mirror images, and the side between them is cut in the middle.
+/// The three quadrilaterals between one element below and two above. Each even cell and its successor are mirror
+/// images, and the side between them is cut in the middle.
 fn doubled(k: usize, width: i64) -> Vec<Quad> {
     let (half, middle) = (ROW / 2, width / 2);
     let quads = [
@@ -137,9 +137,9 @@ fn doubled(k: usize, width: i64) -> Vec<Quad> {
 const LOWER: i64 = 5 * ROW / 16;
 const UPPER: i64 = 5 * ROW / 8;
 
-/// The seven hexahedra between one element below and two times two above, as in the doubling brick of one
-/// layer of SPECFEM3D_GLOBE. The lowest one narrows along x; doublings along y are on its slope and on its
-/// top. Four cells are mirror images of each other.
+/// The seven hexahedra between one element below and two times two above, as in the doubling brick of one layer of
+/// SPECFEM3D_GLOBE. The lowest element narrows along x; doublings along y are on its slope and on its top. Four cells
+/// are mirror images of each other.
 fn brick(cell: [usize; 2], [width, depth]: [i64; 2], low: i64) -> Vec<Vec<Place>> {
     let (half, middle) = (width / 2, depth / 2);
     let foot = [[0, 0], [width, 0], [width, LOWER], [half, LOWER]];

@@ -75,8 +75,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some(names) = names {
         if !raw.tomography.is_empty() {
             job.warn(
-                "a mesh in RSF files cannot hold tomography: its regions get the least values of the \
-                tomography files; sfsem3d-gpu specfem= reads these files themselves",
+                "a mesh in RSF files cannot hold tomography: its regions take the smallest values in the tomography \
+                files; sfsem3d-gpu specfem= reads these files themselves",
             );
         }
         stages.during("writes the mesh", 0, |_| stored::write(job, &names, &raw))?;
@@ -140,7 +140,7 @@ fn from_gmsh(job: &mut Job, stages: &Stages) -> Result<RawMesh> {
     for group in strange {
         job.warn(&format!(
             "the group {group} of faces has no effect; only the names top, free, bottom, xmin, xmax, ymin, \
-            ymax and absorbing have one"
+            ymax and absorbing have an effect"
         ));
     }
     for (region, group) in mesh.names.iter().enumerate() {

@@ -64,12 +64,12 @@ fn safe(limit: f64) -> f64 {
     (step / digit).floor() * digit
 }
 
-/// The highest frequency of sources in the field, Hz; only laboratory sources have higher ones.
+/// The highest frequency of sources in the field, Hz; only laboratory sources have higher frequencies.
 const SEISMIC: f64 = 5e3;
 
 impl Report {
-    /// Measures every element. Stable steps are those of a `model` of the Earth, if there is one, else those
-    /// of the materials, which are a little smaller in perfectly matched layers.
+    /// Measures every element. Stable steps are computed for a `model` of the Earth, if there is one, otherwise for the
+    /// materials; they are a little smaller in perfectly matched layers.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,
         materials: &[Material],

@@ -29,8 +29,8 @@ const LOWER_BRICK: usize = 12;
 /// Indices of the lower mantle and the lid in [`MANTLE`]; one row of each doubles.
 const LOWER: usize = 1;
 const LID: usize = 7;
-/// The width of elements at the surface (m) above which the mantle has no doublings: such elements are
-/// already as wide as the waves at depth allow.
+/// The width of elements at the surface (m) above which the mantle has no doublings: elements of this width are already
+/// as wide as the waves at depth allow.
 const COARSE: f64 = 100e3;
 
 /// The layers that the parameters request.
@@ -51,7 +51,7 @@ pub(super) struct Wish {
 
 /// The radii between which the layers lie, and the rows of the layers.
 pub(super) struct Shells {
-    /// Radii from the bottom up, m; there is one more than layers.
+    /// Radii from the bottom up, m; their number is one more than the number of layers.
     pub(super) radii: Vec<f64>,
     /// The number of rows of every layer.
     pub(super) rows: Vec<usize>,
@@ -63,8 +63,8 @@ impl Shells {
     /// The shells of a model.
     ///
     /// # Errors
-    /// Returns an error for a bottom outside the model, depths that are not those of a discontinuity, or
-    /// lists that do not fit the layers.
+    /// Returns an error for a bottom outside the model, depths that are not at a discontinuity, or lists that do not
+    /// fit the layers.
     pub(super) fn of(model: &Radial, wish: &Wish) -> Result<Self> {
         let radii = radii(model, wish)?;
         let (mut rows, mut doubling) = chosen(&radii, wish);
@@ -155,8 +155,8 @@ struct Part {
     brick: Option<usize>,
 }
 
-/// Rows and doublings. PREM's mantle has those of the paper's mesh, refined or coarsened; otherwise rows are
-/// as high as elements are wide, and there is a doubling in the middle of a fluid core.
+/// Rows and doublings. PREM's mantle has the rows and doublings of the paper's mesh, refined or coarsened; otherwise
+/// rows are as high as elements are wide, and there is a doubling in the middle of a fluid core.
 fn chosen(radii: &[f64], wish: &Wish) -> (Vec<usize>, Vec<usize>) {
     let layers = radii.len() - 1;
     let fine = wish.top[0] as f64 * std::f64::consts::FRAC_PI_2 / wish.arc / FINE;

@@ -1,4 +1,4 @@
-//! The program as its user sees it.
+//! The parameters and documentation of the program.
 
 use rsf_io::{Param, Program};
 
@@ -54,7 +54,7 @@ const PARAMS: &[Param] = &[
     the points, the stable step and the resolved frequency are printed"),
     Param::bool("judge").default("y").doc("print the number of elements, Jacobians, angles, ratios of sides, \
     the largest stable step and the resolved frequency"),
-    Param::bool("verb").default("n").doc("y: print each stage of the work with the seconds before it; on a \
+    Param::bool("verb").default("n").doc("y: print each stage of the work with the seconds elapsed; on a \
     terminal there is a progress bar in any case"),
     Param::output("hist").doc("histograms of these measures"),
     Param::string("base").default_text("the name of the output without .rsf; mesh for a pipe").doc("the \
@@ -96,16 +96,16 @@ that absorbs must be flat, and cpml= cannot be combined with doubling=, whose el
 
 sphere=y makes a chunk of the cubed sphere, with equal angles along two great circles (90 degrees give a sixth of the \
 globe) and elements of 27 nodes. The axes are geocentric: x through 0 N 0 E, y through 0 N 90 E, z through the north \
-pole. Rows of elements lie between the discontinuities of model=, where the ocean of PREM is replaced by crust. Region k \
-is layer k between discontinuities, counted from the bottom, and materials= holds the properties in the middle of the \
-layer; give model= to the modelling program, too, for the properties at every point. For nx=256 width=90 the rows are \
-those of Komatitsch et al. (2010): 655360 elements, with doublings below the crust and in the lower mantle; for other \
-nx= the number of rows is in proportion. With elements wider than 100 km, and with other models, rows are as high as \
-elements are wide. layers= and doubling= choose rows and doublings instead; here doubling= names single rows, above \
-which there are twice as many elements in both directions. skip= leaves out discontinuities, for example those of the \
-crust, which cause thin elements and small steps. A bottom= below the core-mantle boundary adds the fluid outer core and \
-the solid inner core. The sides absorb. The bottom absorbs as well, except at the core-mantle boundary, where it is free \
-unless absorb= says otherwise. nx= and ny= must be divisible as for a box.
+pole. Rows of elements lie between the discontinuities of model=, where the ocean of PREM is replaced by crust. Region \
+k is layer k between discontinuities, counted from the bottom, and materials= holds the properties in the middle of \
+the layer; give model= to the modelling program, too, for the properties at every point. For nx=256 width=90 the rows \
+are the same as in Komatitsch et al. (2010): 655360 elements, with doublings below the crust and in the lower mantle; \
+for other nx= the number of rows is in proportion. With elements wider than 100 km, and with other models, rows are as \
+high as elements are wide. layers= and doubling= choose rows and doublings instead; here doubling= names single rows, \
+above which there are twice as many elements in both directions. skip= leaves out discontinuities, for example in the \
+crust, where they cause thin elements and small steps. A bottom= below the core-mantle boundary adds the fluid outer \
+core and the solid inner core. The sides absorb. The bottom absorbs as well, except at the core-mantle boundary, where \
+it is free unless absorb= says otherwise. nx= and ny= must be divisible as for a box.
 
 gmsh=: physical volumes (in 2-D surfaces) become regions, in the order of their tags. Physical surfaces (in 2-D curves) \
 named top or free are free; those named bottom, xmin, xmax, ymin, ymax or absorbing absorb. Physical groups without a name \
@@ -113,8 +113,8 @@ are ignored.
 
 specfem=: the folder holds mesh_file, nodes_coords_file, materials_file, nummaterial_velocity_file, \
 free_or_absorbing_surface_file_zmax and absorbing_surface_file_xmin, _xmax, _ymin, _ymax, _bottom. z is changed to point \
-downwards. Rows of nummaterial_velocity_file that no element uses are left out. The layers of absorbing_cpml_file become \
-those of the mesh (pml=). absorbing=none leaves out the absorbing faces and these layers.
+downwards. Rows of nummaterial_velocity_file that no element uses are left out. The layers of absorbing_cpml_file \
+become the layers of the mesh (pml=). absorbing=none leaves out the absorbing faces and these layers.
 
 A mesh that is already in RSF files (mesh=, or elements= and nodes=) is only checked; the output is then the histograms: n1 \
 bins, n2 measures, with the ranges in label2. Values outside a range count in the last bin.

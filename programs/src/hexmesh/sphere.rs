@@ -21,8 +21,8 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     let model = earth::open_model(&job.text("model")?.unwrap_or_default())?;
     let globe = Globe::of(job, &model)?;
     let mut absorb = cut::absorbing(job)?;
-    // A fluid below the mantle does not support shear, so the bottom of the mantle is closer to a free
-    // boundary than to an absorbing one.
+    // A fluid below the mantle does not support shear, so the bottom of the mantle is closer to a free boundary than to
+    // an absorbing boundary.
     let foot = globe.shells.radii[0];
     if !job.given("absorb")
         && model.seen_from(0.0, foot).vsv == 0.0
@@ -51,7 +51,7 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     Ok(Some(mesh))
 }
 
-/// A chunk before it is cut.
+/// A chunk before it is divided into elements.
 struct Globe {
     chunk: Chunk,
     shells: Shells,

@@ -11,7 +11,7 @@ use rsf_io::Job;
 /// The number of elements between two updates of the progress bar.
 pub(super) const MANY: usize = 1 << 14;
 
-/// Shows the stages of the work.
+/// Shows the progress of the stages of the work.
 pub(super) struct Stages {
     name: String,
     terminal: bool,

@@ -1,4 +1,4 @@
-//! The medium of every node: that of its layer, or the effective one of all layers within its window.
+//! The medium of every node: the medium of its layer, or the effective medium of all layers within its window.
 
 use anyhow::{Context, Result};
 use kernels::medium::window::{REACH, Window};
@@ -63,7 +63,7 @@ pub(super) struct Line<'a> {
     spans: Vec<[f64; 2]>,
     /// True if the points lie half a cell below the nodes.
     lower: bool,
-    /// True if the points are those of shear stresses, half a cell beyond the nodes along two axes.
+    /// True if the points are the positions of shear stresses, half a cell beyond the nodes along two axes.
     shears: bool,
 }
 
@@ -136,9 +136,8 @@ impl<'a> Cells<'a> {
 }
 
 impl Line<'_> {
-    /// Density and stiffness (Voigt, 6 by 6) of the node `k` of the line. If the window does not give an
-    /// elastic medium, the shares are those of the node's cell; for fluids that meet rocks on a staggered
-    /// grid, see [`mixed`].
+    /// Density and stiffness (Voigt, 6 by 6) of the node `k` of the line. If the window does not give an elastic
+    /// medium, the shares in the node's cell are used; for fluids that meet rocks on a staggered grid, see [`mixed`].
     ///
     /// # Errors
     /// Returns an error for a rock that is not an elastic medium at this depth.
@@ -265,8 +264,8 @@ impl Line<'_> {
     }
 }
 
-/// The medium of these parts of a cell of a staggered grid, where fluids meet rocks: at nodes that of an
-/// [`effective::contact`], and at the points of shear stresses between nodes of rock that of the rocks alone.
+/// The medium of these parts of a cell of a staggered grid, where fluids meet rocks: at nodes the medium of an
+/// [`effective::contact`], and at the points of shear stresses between nodes of rock the medium of the rocks alone.
 pub(super) fn mixed(parts: &[(f64, Voigt)], normal: [f64; 3], shears: bool) -> Voigt {
     match shears {
         true => effective::of_rocks(parts, normal).unwrap_or_else(|| effective::effective(parts, normal)),

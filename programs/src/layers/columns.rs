@@ -13,7 +13,7 @@ const FINE: usize = 4;
 pub(super) struct Columns {
     /// z of each horizon in all columns, x fastest.
     depths: Vec<Vec<f64>>,
-    /// The number of columns along x and y; one along y in 2-D.
+    /// The number of columns along x and y; a single one along y in 2-D.
     n: [usize; 2],
     /// Distance of neighbouring columns along x and y.
     step: [f64; 2],

@@ -1,9 +1,9 @@
 //! `sflayers`: makes a model from horizons and the rock between them.
 //!
 //! # Conventions Axes, Voigt numbers and planes are those of `sfstiffness`. A cell that an interface cuts has
-//! the effective medium of its rocks (`kernels::medium::effective`), whose shares come from a window around
-//! its node (`kernels::medium::window`). In spacings, a window is as wide along x and y as along z. Each rock
-//! has its values at the depth of the node.
+//! the effective medium of its rocks (`kernels::medium::effective`), whose shares come from a window around its node
+//! (`kernels::medium::window`). In spacings, a window is as wide along x and y as along z. Each rock has its values at
+//! the depth of the node.
 
 mod cells;
 mod columns;
@@ -41,9 +41,9 @@ struct Model {
     grid: Grid,
     rocks: Vec<Rock>,
     horizons: Vec<Surface>,
-    /// Whether nodes get effective media instead of the rock of their layer.
+    /// Whether nodes have effective media instead of the rock of their layer.
     average: bool,
-    /// Whether the model is for the programs of staggered grids.
+    /// Whether the model is for programs on staggered grids.
     staggered: bool,
 }
 
@@ -100,8 +100,8 @@ fn warn_of_other_units(job: &Job, horizons: &[Surface], z: &Axis) {
     let within = |horizon: &Surface| (1e-6..f64::from(z.d)).contains(&horizon.farthest());
     if !horizons.is_empty() && z.n > MANY && horizons.iter().all(within) {
         job.warn(&format!(
-            "all horizons lie within {} of z=0, which is the spacing along z: check that their units are \
-            those of the grid",
+            "all horizons lie within {} of z=0, which is the spacing along z: check that they have the units of the \
+            grid",
             z.d
         ));
     }
@@ -122,7 +122,7 @@ impl Model {
             .unwrap_or(needed))
     }
 
-    /// Refuses rocks that the planes cannot represent, and models that memory cannot hold.
+    /// Refuses rocks that the planes cannot represent, and models that do not fit into memory.
     fn refuse_what_does_not_fit(&self) -> Result<()> {
         for (k, rock) in self.rocks.iter().enumerate().filter(|(_, rock)| rock.is_turned()) {
             let (_, c) = rock
@@ -195,7 +195,7 @@ impl Model {
         Ok(planes)
     }
 
-    /// The rock of the layer that holds a node.
+    /// The rock of the layer that contains a node.
     fn sharp(&self, place: [usize; 2], k: usize) -> Result<Medium> {
         let at = |axis: usize, i: usize| {
             f64::from(self.grid.axes[axis].o) + i as f64 * f64::from(self.grid.axes[axis].d)

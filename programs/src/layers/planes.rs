@@ -31,9 +31,9 @@ impl Grid {
         self.axes.each_ref().map(|axis| axis.n)
     }
 
-    /// Whether a node is one of those that the absorbing frame of a run repeats. On a staggered grid these keep the
-    /// rock of their layer: CPML may be unstable in anisotropic media such as those of cut cells, and the programs
-    /// would use a sponge there.
+    /// Whether the absorbing frame of a run repeats this node. On a staggered grid these nodes keep the rock of their
+    /// layer: CPML may be unstable in anisotropic media such as the media of cut cells, and the programs would use a
+    /// sponge there.
     pub(super) fn is_outermost(&self, [x, y]: [usize; 2], z: usize) -> bool {
         let ends = |at: usize, axis: usize| at == 0 || at + 1 == self.axes[axis].n;
         ends(z, 0) || ends(x, 1) || (self.ndim == 3 && ends(y, 2))

@@ -71,7 +71,7 @@ impl Rock {
         self.turned != [0.0; 2] && [self.weak.epsilon, self.weak.delta, self.weak.gamma] != [0.0; 3]
     }
 
-    /// The depth at which `rho=`, `vp=` and `vs=` hold.
+    /// The depth at which `rho=`, `vp=` and `vs=` apply.
     pub(super) fn datum(&self) -> f64 {
         self.datum
     }

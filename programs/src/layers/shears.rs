@@ -1,6 +1,6 @@
-//! Shear stiffnesses for a staggered grid: those of the effective medium at the points of the shear stresses,
-//! half a cell beyond the nodes along two axes. The header of the file says so, and the velocity-stress
-//! programs then do not average them.
+//! Shear stiffnesses for a staggered grid: the stiffnesses of the effective medium at the points of the shear stresses,
+//! half a cell beyond the nodes along two axes. The header of the file says so, and the velocity-stress programs then
+//! do not average them.
 
 use anyhow::{Context, Result};
 use kernels::medium::voigt::slot;
@@ -23,10 +23,10 @@ pub(super) fn place(staggered: bool) -> &'static str {
     if staggered { IN_PLACE } else { ON_NODES }
 }
 
-/// Replaces the shear stiffnesses of `planes` with those for a staggered grid. `line(place, beyond)` gives
-/// the points half a cell beyond a line of nodes along the axes z, x, y that `beyond` selects, and `medium`
-/// gives the medium of one of them. Shear stresses act only between solid nodes: a point has no shear
-/// stiffness if a node around it is fluid.
+/// Replaces the shear stiffnesses in `planes` by shear stiffnesses for a staggered grid. `line(place, beyond)` gives
+/// the points half a cell beyond a line of nodes along the axes z, x, y that `beyond` selects, and `medium` gives the
+/// medium of one of them. Shear stresses act only between solid nodes: a point has no shear stiffness if a node around
+/// it is fluid.
 ///
 /// # Errors
 /// Returns an error for a rock that is not an elastic medium.
@@ -40,7 +40,7 @@ pub(super) fn staggered<L>(
     let fluids = fluids(grid, planes);
     for (number, axes) in &SHEARS[..if grid.ndim == 3 { 3 } else { 1 }] {
         let beyond = [0, 1, 2].map(|axis| axes.contains(&axis));
-        // Look at the nodes around the point; beyond the grid, its last nodes repeat.
+        // Examine the nodes around the point; beyond the grid, the outermost nodes are repeated.
         let slides = |[x, y]: [usize; 2], z: usize| {
             let next = |at: usize, axis: usize, n: usize| [at, (at + usize::from(beyond[axis])).min(n - 1)];
             let nodes = |y| next(x, 1, nx).map(|x| next(z, 0, nz).map(|z| z + nz * (x + nx * y)));

@@ -1,4 +1,4 @@
-//! The program as its user sees it.
+//! The parameters and documentation of the program.
 
 use rsf_io::{Param, Program};
 
@@ -31,7 +31,7 @@ const PARAMS: &[Param] = &[
         .range("4 or 6 in 2-D, 9 or 21 in 3-D", Some(4.0), Some(21.0))
         .doc("number of coefficients to write; 6 and 21 are all of them"),
     Param::int("dim").default_text("the number of axes of the grid").range("2 or 3", Some(2.0), Some(3.0)).doc("2: four or six planes, 3: nine or 21 planes"),
-    Param::int("n1").range(">= 1", Some(1.0), None).doc("samples in z; without it the grid is that of a dataset on standard input"),
+    Param::int("n1").range(">= 1", Some(1.0), None).doc("samples in z; without it the grid is taken from a dataset on standard input"),
     Param::int("n2").range(">= 1", Some(1.0), None).default_text("1").doc("samples in x"),
     Param::int("n3").range(">= 1", Some(1.0), None).default_text("none (2-D)").doc("samples in y"),
     Param::float("d1").default("1").doc("spacing in z"),
@@ -54,7 +54,7 @@ pub static PROGRAM: Program = Program {
 
 const COMMENTS: &str = "\
 Axes are z (down), x and, in 3-D, y. The planes are on the next axis, in the order of sfstiffness, and their unit is \
-that of density times velocity squared. Maps are interpolated linearly; the same maps, from the bottom up and together \
+density times velocity squared. Maps are interpolated linearly; the same maps, from the bottom up and together \
 with a bottom and a top, can be given as surfaces= to sfhexmesh, which makes elements that follow them. Horizons may \
 touch but not cross, and may lie above or below the grid.
 
@@ -64,14 +64,15 @@ epsilon=, delta= and gamma= it is transversely isotropic about the vertical, or 
 A node near an interface has the effective medium of the rocks around it: the stiffness of fine layers of these rocks in \
 the same shares, parallel to the interface (Backus 1962; Schoenberg and Muir 1989), and the mean of their densities. \
 Horizontal interfaces make VTI cells, dipping ones tilted cells, for which all 6 or 21 coefficients are written. The \
-shares are those of a smooth window of four spacings to each side, which differs for the two kinds of programs \
+shares come from a smooth window that extends four spacings to each side and differs for the two kinds of programs \
 (scheme=): reflections at normal incidence keep their amplitude within 4 % for wavelengths of at least ten points \
 (collocated) or six points (staggered), as far as they come from stiffness. The staggered programs average density \
 over two nodes, so that a contrast of density alone keeps less: 0.93 of its reflection at 12 points, 0.86 at 8 and \
 0.72 at 6. Windows are negative in places, so that the shares and with them the density \
 overshoot by up to 8 % of the contrast. Stiffnesses are harmonic means and overshoot more: c33 by up to 13 % if the \
 stiffer rock has 2.4 times the c33 of the other, and by up to 32 % if it has 4 times, so that the stable time step is \
-shorter than that of the rocks; above 4 times a warning says so. If the result is not an elastic medium, a node averages only its own cell.
+shorter than in the rocks; above 4 times a warning says so. If the result is not an elastic medium, a node averages \
+only its own cell.
 
 scheme=staggered writes four or nine planes. For a tilted cell these are the coefficients of the orthorhombic medium \
 that has the compliances of the effective one, except those that couple normal and shear stresses or different shears \

@@ -1,8 +1,8 @@
-//! `sfupscale`: the effective medium of a fine grid on one that is coarser by a whole number.
+//! `sfupscale`: the effective medium of a fine grid on a grid that is coarser by an integer factor.
 //!
-//! A coarse node has the effective medium of layers (Schoenberg and Muir 1989) whose rocks are those of all
-//! fine nodes within its window, each with the weight that the window gives to its cell. The normal of the
-//! layers is the direction in which the fine medium changes most around the node.
+//! A coarse node has the effective medium of layers (Schoenberg and Muir 1989) made of the rocks of all fine nodes
+//! within its window, each with the weight that the window gives to its cell. The normal of the layers is the direction
+//! in which the fine medium changes most around the node.
 
 use anyhow::{Context, Result, bail};
 use kernels::medium::voigt::slot;
@@ -54,7 +54,7 @@ struct Line<'a> {
     /// Sums over x and y, for an isotropic fine medium.
     sums: Option<Sums>,
     lower: bool,
-    /// True if the points are those of shear stresses, half a cell beyond the nodes along two axes.
+    /// True if the points are the positions of shear stresses, half a cell beyond the nodes along two axes.
     shears: bool,
     place: [usize; 2],
 }
@@ -273,7 +273,7 @@ impl Fine {
         let count = self.grid.kind.count(self.grid.ndim);
         let mut c = rotate::matrix(self.grid.ndim, &values[..count]);
         if self.grid.ndim == 2 {
-            // Coefficients without a plane are those of a VTI medium with c66 = c55; they are not written back.
+            // Coefficients without a plane take the values of a VTI medium with c66 = c55; they are not written back.
             (c[1][1], c[3][3], c[5][5]) = (c[0][0], c[4][4], c[4][4]);
             (c[0][1], c[1][2]) = (c[0][0] - 2.0 * c[4][4], c[0][2]);
             (c[1][0], c[2][1]) = (c[0][1], c[1][2]);
@@ -292,7 +292,7 @@ fn read(input: &mut Input, cells: usize) -> Result<Vec<f32>> {
     Ok(values)
 }
 
-/// The number of most recent media with which that of a fine node is compared.
+/// The number of most recent media with which the medium of a fine node is compared.
 const ALIKE: usize = 16;
 
 /// A group of fine nodes that have the medium of `cell`: the sums of their weights in the window and in the
@@ -402,9 +402,9 @@ impl Line<'_> {
         (density.sum(), super::cells::mixed(&parts, normal, self.shears))
     }
 
-    /// Calls `take` for every fine node in the window, z fastest, with its cell, its weights in the window
-    /// and in the cell of the coarse node, and its distance along x, y, z in coarse spacings. Beyond the grid
-    /// its last nodes repeat.
+    /// Calls `take` for every fine node in the window, z fastest, with its cell, its weights in the window and in the
+    /// cell of the coarse node, and its distance along x, y, z in coarse spacings. Beyond the edges of the grid, its
+    /// outermost nodes are repeated.
     fn each(&self, along: &Weights, mut take: impl FnMut(usize, [f64; 2], [f64; 3])) {
         let n = self.fine.grid.n();
         let at = |w: &Weights, i: usize, axis: usize| w.at(i, n[axis]);
@@ -485,6 +485,6 @@ fn leading(tensor: &[[f64; 3]; 3]) -> [f64; 3] {
         .max_by(|a, b| power[*a][*a].total_cmp(&power[*b][*b]))
         .unwrap_or(2);
     let [x, y, z] = power[row];
-    // A normal and its opposite mean the same layers; the one that points down is taken.
+    // A normal and its opposite describe the same layers; the normal that points down is taken.
     if z < 0.0 { [-x, -y, -z] } else { [x, y, z] }
 }

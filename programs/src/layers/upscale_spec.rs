@@ -1,4 +1,4 @@
-//! The program as its user sees it.
+//! The parameters and documentation of the program.
 
 use rsf_io::{Param, Program};
 
@@ -27,17 +27,17 @@ pub static PROGRAM: Program = Program {
 };
 
 const COMMENTS: &str = "\
-Standard input holds stiffness planes as sfstiffness writes them, and den= the density. Along every axis every n-th node \
-is kept, beginning with the first; each of them gets the medium that is equivalent to the fine nodes around it for long \
-waves: fine layers (Schoenberg and Muir 1989) of their rocks, across the direction in which the fine medium changes most \
-there, with the weights of the windows of sflayers, and the mean of their densities. Beyond the grid its last nodes \
-repeat. Interfaces need not lie on coarse nodes. In a tested case, travel times through layers that are thinner than a \
-coarse cell are accurate to 0.2 % of a period (staggered) or 0.9 % (collocated). A model of scheme=staggered is refused \
-as input, because its shear stiffnesses lie between the nodes.
+Standard input holds stiffness planes as sfstiffness writes them, and den= the density. Along every axis every n-th \
+node is kept, beginning with the first; each of them receives the medium that is equivalent to the fine nodes around \
+it for long waves: fine layers (Schoenberg and Muir 1989) of their rocks, across the direction in which the fine \
+medium changes most there, with the weights of the windows of sflayers, and the mean of their densities. Beyond the \
+edges of the grid its outermost nodes are repeated. Interfaces need not lie on coarse nodes. In a tested case, travel \
+times through layers that are thinner than a coarse cell are accurate to 0.2 % of a period (staggered) or 0.9 % \
+(collocated). A model of scheme=staggered is refused as input, because its shear stiffnesses lie between the nodes.
 
 scheme=staggered writes the planes for the velocity-stress programs as sflayers does. Where fluid meets solid, a node \
-averages only its own cell. Windows hold (8n)^2 fine nodes in 2-D and (8n)^3 in 3-D: if every fine node differs from \
-its neighbours, large 3-D models take a long time.";
+averages only its own cell. Windows contain (8n)^2 fine nodes in 2-D and (8n)^3 in 3-D: if every fine node differs \
+from its neighbours, large 3-D models take a long time.";
 
 const EXAMPLE: &str = "\
 sfspike n1=801 n2=801 d1=2.5 d2=2.5 nsp=2 k1=1,400 l1=399,801 mag=2000,3500 > vp.rsf

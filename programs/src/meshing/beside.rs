@@ -50,7 +50,7 @@ impl Names {
         }
     }
 
-    /// Names that begin with that of a file, in its folder.
+    /// Names in a file's folder that begin with the name of the file.
     fn after(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let shown = name.strip_suffix(".rsf").unwrap_or(&name).to_string();
@@ -91,8 +91,8 @@ impl Names {
         }
     }
 
-    /// Refuses files that another mesh names in its header, if that header is in their folder or in that of
-    /// the output.
+    /// Refuses files that another mesh names in its header, if that header is in their folder or in the folder of the
+    /// output.
     fn refuse_another(&self, output: &Path) -> Result<()> {
         let own: Vec<PathBuf> = self.there().collect();
         if own.is_empty() {
@@ -116,7 +116,7 @@ impl Names {
     }
 }
 
-/// The path of a file that the header of a mesh names: in the folder of that header, else as named.
+/// The path of a file that the header of a mesh names: in the folder of that header or, otherwise, as named.
 pub fn placed(header: &Path, named: &str) -> PathBuf {
     let beside = folder(header).join(named);
     if beside.exists() {
@@ -143,7 +143,7 @@ fn headers(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The files that a header names, if it is that of a mesh.
+/// The files that a header names, if it is the header of a mesh.
 fn named(path: &Path) -> Vec<PathBuf> {
     let Some(header) = File::open(path)
         .ok()

@@ -1,9 +1,8 @@
 //! Meshes of Gmsh in the formats MSH 4.1 and 2.2, as text or binary.
 //!
-//! Hexahedra (types 5 and 12) make a 3-D mesh; without any, quadrilaterals (3 and 10) make a 2-D one.
-//! Physical groups of that dimension are regions, in the order of their tags; groups of one dimension less
-//! choose faces by their names: `top` and `free` are the free surface; `bottom`, `xmin`, `xmax`, `ymin`,
-//! `ymax` and `absorbing` absorb.
+//! Hexahedra (types 5 and 12) make a 3-D mesh; without any, quadrilaterals (3 and 10) make a 2-D mesh. Physical groups
+//! of that dimension are regions, in the order of their tags; groups of one dimension less choose faces by their names:
+//! `top` and `free` are the free surface; `bottom`, `xmin`, `xmax`, `ymin`, `ymax` and `absorbing` absorb.
 
 mod sections;
 mod version2;
@@ -125,7 +124,7 @@ fn missing(name: &str, file: &Sections, (block, element): (&Block, usize), tag: 
     )
 }
 
-/// The coordinates of the file that the mesh uses: in 2-D x, and y unless it is constant, else z.
+/// The coordinates of the file that the mesh uses: in 2-D x and y, or x and z if y is constant.
 fn columns(file: &Sections, ndim: usize) -> Vec<usize> {
     if ndim == 3 {
         return vec![0, 1, 2];

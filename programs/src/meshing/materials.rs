@@ -119,7 +119,7 @@ pub(super) fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Reads the rest of a row of a material with a negative number: `tomography elastic name`.
+/// Reads the remaining words in the row of a material with a negative number: `tomography elastic name`.
 fn from_file(line: &mut Scanner, domain: i64) -> Matter {
     let mut word = || line.word("").unwrap_or_default().to_string();
     let (kind, _, file) = (word(), word(), word());
@@ -135,7 +135,7 @@ fn from_file(line: &mut Scanner, domain: i64) -> Matter {
     }
 }
 
-/// Reads the rest of a row; further words are ignored, as in SPECFEM3D.
+/// Reads the remaining values of a row; words after them are ignored, as in SPECFEM3D.
 fn rock(line: &mut Scanner, domain: i64, number: i64) -> Result<Material> {
     let mut row = [0.0; 6];
     for (value, what) in row

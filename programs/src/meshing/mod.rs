@@ -24,8 +24,8 @@ pub use tomography::Tomography;
 /// A quality factor that means no attenuation.
 pub const LOSSLESS: f64 = 9999.0;
 
-/// Reports how many outer faces are in none of the lists of free or absorbing faces, and thus reflect waves.
-/// `list` names such a list.
+/// Reports how many outer faces are in none of the lists of free or absorbing faces, and thus reflect waves. `list` is
+/// the name for these lists in the message.
 pub fn report_unlisted_faces<const D: usize>(job: &Job, mesh: &Mesh<D>, list: &str) {
     let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
     if all > listed {

@@ -23,7 +23,7 @@ impl<'a> Scanner<'a> {
         anyhow!("{}: line {line}: {sentence}", self.name)
     }
 
-    /// The number of bytes that are left: the rest of the file cannot hold more numbers than that.
+    /// The number of bytes that have not been read, which is an upper limit of the numbers that they can contain.
     pub(super) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -64,7 +64,7 @@ impl<'a> Scanner<'a> {
         word.parse().map_err(|_| {
             before
                 .after_space()
-                .wrong(format!("`{}` is no {what}", shortened(word)))
+                .wrong(format!("`{}` is not a valid {what}", shortened(word)))
         })
     }
 
@@ -77,7 +77,7 @@ impl<'a> Scanner<'a> {
         finite.ok_or_else(|| {
             before
                 .after_space()
-                .wrong(format!("`{}` is no {what}", shortened(word)))
+                .wrong(format!("`{}` is not a valid {what}", shortened(word)))
         })
     }
 

@@ -224,7 +224,7 @@ fn first_node(mesh: &RawMesh, element: usize) -> Near {
     Some(place).into()
 }
 
-/// The count at the head of a file, which has at least `least` numbers for each entry.
+/// The count at the beginning of a file, which has at least `least` numbers for each entry.
 fn count(scanner: &mut Scanner, what: &str, least: usize) -> Result<usize> {
     let count: u64 = scanner.number(what)?;
     if count > MOST_ELEMENTS {
@@ -236,7 +236,7 @@ fn count(scanner: &mut Scanner, what: &str, least: usize) -> Result<usize> {
     let count = count as usize;
     if count.saturating_mul(2 * least) > scanner.left() + 1 {
         return Err(scanner.wrong(format!(
-            "{count} is more than the file holds as its {what}; is it cut short?"
+            "the {what} is {count}, more than the file can hold; is the file cut short?"
         )));
     }
     Ok(count)
@@ -246,7 +246,7 @@ fn count(scanner: &mut Scanner, what: &str, least: usize) -> Result<usize> {
 fn index(scanner: &mut Scanner, what: impl std::fmt::Display, most: usize) -> Result<usize> {
     scanner.peek();
     let before = scanner.clone();
-    let number: i64 = scanner.number("a number")?;
+    let number: i64 = scanner.number("number")?;
     match usize::try_from(number) {
         Ok(n) if (1..=most).contains(&n) => Ok(n - 1),
         _ => Err(before.wrong(format!(
@@ -330,9 +330,9 @@ fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
     ))
 }
 
-/// The place in Gmsh's order of each node in SPECFEM's order: corners, the edges of the lower face, the
-/// upright edges, those of the upper face; the centres of the faces below, in front, right, behind, left and
-/// above; the centre of the element.
+/// The place in Gmsh's order of each node in SPECFEM's order: corners, the edges of the lower face, the upright edges,
+/// the edges of the upper face; the centres of the faces below, in front, right, behind, left and above; the centre of
+/// the element.
 fn gmsh_order(per_element: usize) -> Vec<usize> {
     const EDGES: [[usize; 2]; 12] = [
         [0, 1],

@@ -19,12 +19,12 @@ use super::{RawMesh, countable};
 /// Opens the datasets of a mesh.
 struct Files<'a> {
     job: &'a mut Job,
-    /// The dataset of `mesh=`, which holds the elements, and its path.
+    /// The dataset of `mesh=`, which contains the elements, and its path.
     whole: Option<(Input, PathBuf)>,
 }
 
 impl Files<'_> {
-    /// The dataset that a parameter names, on the command line or else in the header of the mesh.
+    /// The dataset that a parameter names, on the command line or, otherwise, in the header of the mesh.
     fn open(&mut self, word: &str) -> Result<Option<Input>> {
         if ["absorbing", "pml"].contains(&word) && absorbs_nowhere(self.job)? {
             return Ok(None);
@@ -322,8 +322,8 @@ pub fn elements(job: &mut Job, per_element: usize, count: usize) -> Result<Outpu
     Ok(whole)
 }
 
-/// Writes the mesh: the elements to standard output, the rest to files with these names, which are put into
-/// the header of the elements.
+/// Writes the mesh: the elements to standard output, and everything else to files with these names, which are written
+/// into the header of the elements.
 ///
 /// # Errors
 /// Returns an error for a file that cannot be written.
@@ -404,7 +404,7 @@ fn save(job: &mut Job, names: &Names, rows: Rows, numbers: Numbers) -> Result<()
     Ok(output.finish()?)
 }
 
-/// Opens such a dataset and sets its axes.
+/// Opens one of these datasets and sets its axes.
 fn dataset(job: &mut Job, names: &Names, (word, columns, label): Rows, numbers: &Numbers) -> Result<Output> {
     let (path, _) = names.of_file(word);
     let mut output = job.output_to(path.display().to_string(), path)?;

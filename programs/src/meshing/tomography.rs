@@ -68,7 +68,7 @@ impl Tomography {
         let all = self.n.iter().product::<usize>();
         if all > scanner.left() / 12 + 1 {
             return Err(scanner.wrong(format!(
-                "{all} nodes are more than the file has rows for; is it cut short?"
+                "the file has fewer rows than its {all} nodes need; is it cut short?"
             )));
         }
         self.values = std::array::from_fn(|_| vec![f32::NAN; all]);

@@ -34,7 +34,8 @@ pub fn points(job: &Job, mut input: Input, ndim: usize) -> anyhow::Result<Vec<Po
     let all = input.len() / ndim as u64;
     if all > count as u64 {
         job.warn(&format!(
-            "{} holds {all} points, but only those of its first line are used, n2={count}; `sfput n2={all} n3=1` makes them one line",
+            "{} holds {all} points, but only the points of its first line are used, n2={count}; `sfput n2={all} n3=1` \
+            makes them one line",
             input.name()
         ));
     }

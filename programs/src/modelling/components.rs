@@ -1,9 +1,9 @@
-//! Compares the quantity and the components of data with those that a run models.
+//! Compares the quantity and the components of data with the quantity and the components that a run models.
 
 use anyhow::{bail, ensure};
 use rsf_io::Input;
 
-/// Names of components in labels: those of axes, of the compass, of channels and of tensors.
+/// Names of components in labels: of axes, of the compass, of channels and of tensors.
 const WORDS: [&str; 19] = [
     "z", "x", "y", "Z", "X", "Y", "N", "E", "R", "T", "1", "2", "3", "zz", "xx", "yy", "zx", "zy", "xy",
 ];

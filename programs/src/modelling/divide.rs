@@ -1,5 +1,5 @@
-//! Derives several quantities, each in its own file, from the values that the engine records in every step,
-//! and resamples records to times other than those of the steps.
+//! Derives several quantities, each in its own file, from the values that the engine records in every step, and
+//! resamples records to times other than the time steps.
 
 use super::exact_time::{Correction, Held};
 use super::fibre::Fibre;
@@ -17,13 +17,13 @@ pub enum How {
     AsRead,
     /// Their sum times the time step.
     Sum,
-    /// Their difference from the step before, over the time step.
+    /// Their difference from the previous step, divided by the time step.
     Difference,
-    /// Its value two steps before, plus twice the time step times the value recorded in the step before: displacements
-    /// from velocities that are differences over two steps.
+    /// Its value two steps earlier, plus twice the time step times the value recorded in the previous step: this gives
+    /// displacements from velocities that are differences over two steps.
     Leap,
-    /// Its value in the step before, plus half a time step times the sum of the values recorded then and now:
-    /// velocities from accelerations.
+    /// Its value in the previous step, plus half a time step times the sum of the values recorded in the previous and
+    /// in the current step: this gives velocities from accelerations.
     Mean,
 }
 
@@ -43,7 +43,7 @@ impl How {
 pub enum Pick {
     /// All recorded values.
     All,
-    /// Those of the first receivers in every component: the number of these receivers, and that of all
+    /// The values of the first receivers in every component: the number of these receivers, and the number of all
     /// receivers.
     First(usize, usize),
     /// The strain of a fibre: the number of receivers in a component, and the first one to use.
@@ -65,7 +65,7 @@ impl Pick {
 pub enum When {
     /// One record in this many.
     Every(usize),
-    /// Samples at times other than those of the steps.
+    /// Samples at times other than the time steps.
     At(Times),
 }
 
@@ -73,7 +73,7 @@ pub enum When {
 pub struct Derivation {
     /// The range of its values among those recorded in a step.
     pub numbers: Range<usize>,
-    /// The values that are used of these.
+    /// The values of this range that are used.
     pub pick: Pick,
     /// The way in which it is derived from them.
     pub how: How,
@@ -106,14 +106,14 @@ impl Derivation {
 struct Way {
     derivation: Derivation,
     file: Option<Output>,
-    /// Sums, and the values recorded in the step before.
+    /// Sums, and the values recorded in the previous step.
     kept: Vec<f32>,
     resampler: Option<Resampler>,
-    /// Records that are kept and corrected after the last one.
+    /// Records that are kept, and corrected after the last record.
     held: Option<Held>,
 }
 
-/// All quantities of a run: the first is that of the data.
+/// All quantities of a run: the first is written to the data.
 pub struct Divide(Vec<Way>);
 
 impl Divide {
@@ -130,7 +130,7 @@ impl Divide {
         Self::new(vec![(derivation, None)])
     }
 
-    /// Quantities with their files; the first one has none.
+    /// Quantities with their files; the first quantity has no file.
     pub fn new(all: Vec<(Derivation, Option<Output>)>) -> Self {
         let way = |(derivation, file): (Derivation, Option<Output>)| Way {
             kept: vec![0.0; derivation.len() * derivation.how.keeps()],
@@ -154,7 +154,7 @@ impl Divide {
         Ok(())
     }
 
-    /// Ends a shot; the next step is the first of another one.
+    /// Ends a shot; the next step is the first of another shot.
     pub fn end_shot(&mut self, data: &mut Output) -> Result<()> {
         for way in &mut self.0 {
             way.kept.fill(0.0);
@@ -174,7 +174,7 @@ impl Divide {
         Ok(())
     }
 
-    /// The files in addition to that of the data.
+    /// The files in addition to the data.
     pub fn files(&mut self) -> impl Iterator<Item = &mut Output> {
         self.0.iter_mut().filter_map(|way| way.file.as_mut())
     }
@@ -197,7 +197,7 @@ impl Divide {
         self.files().filter_map(|file| file.data_file()).collect()
     }
 
-    /// The name of a file that is a pipe, if one is.
+    /// The name of a file that is a pipe, if there is one.
     pub fn piped(&self) -> Option<String> {
         let mut files = self.0.iter().filter_map(|way| way.file.as_ref());
         files.find(|file| file.is_piped()).map(Output::name)
@@ -239,8 +239,7 @@ impl Divide {
         files.try_for_each(Output::finish)
     }
 
-    /// Ends the files early, with the complete records along their last axis; returns what they hold, in
-    /// words.
+    /// Ends the files early, with the complete records along their last axis; returns a description of their contents.
     pub fn finish_early(self, axis: usize, what: &str) -> Result<Vec<String>> {
         let files = self.0.into_iter().filter_map(|way| way.file);
         files
@@ -345,7 +344,7 @@ pub fn put_quantity(output: &mut Output, quantity: &str) {
     output.put_text("unit", unit);
 }
 
-/// Ends an output early and returns what it holds, in words.
+/// Ends an output early and returns a description of its contents.
 pub fn ended(output: Output, axis: usize, records: Option<u64>) -> Result<String> {
     let (written, of) = output.records(axis)?;
     let (name, records) = (output.name(), records.unwrap_or(written));
@@ -399,8 +398,8 @@ mod tests {
         }
     }
 
-    /// A quantity has one record in a given number of steps, of the first receivers of every component or of
-    /// all.
+    /// A quantity is recorded once in a given number of steps, at the first receivers of every component or at all
+    /// receivers.
     #[test]
     fn records_have_the_requested_receivers_and_steps() {
         let mut own = derivation(How::AsRead);

@@ -24,7 +24,7 @@ pub const TDC: Param = Param::bool("tdc").default("n").doc(
 /// (their clock).
 pub const CLOCK: &str = "clock";
 
-/// The largest first sample of a history that counts as beginning at rest, as a fraction of its largest value.
+/// The largest first sample of a history that is considered to begin at rest, as a fraction of its largest value.
 pub const AT_REST: f64 = 0.03;
 
 /// The largest fraction of a history that its transform may lose. Brune's moment rate with its peak after ten
@@ -95,7 +95,7 @@ impl Timing {
         Self { begins, ..self }
     }
 
-    /// Advice for sources whose band is that of the jump with which they begin, not that of their waves.
+    /// Advice for sources whose band is determined by the jump with which they begin, not by their waves.
     pub fn jump(&self) -> Option<String> {
         (self.begins > AT_REST).then(|| {
             format!(
@@ -106,7 +106,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         })
     }
 
-    /// Warns of records that are further apart in time than the frequencies of the sources allow.
+    /// Warns of records that are farther apart in time than the frequencies of the sources allow.
     pub fn warn_of_aliases(&self, job: &Job, jdata: usize) {
         if jdata < 2 || self.begins > AT_REST || self.band.max <= 0.0 {
             return;
@@ -115,7 +115,9 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         if most < self.band.max {
             let fits = (0.5 / (self.band.max * self.dt)) as usize;
             job.warn(&format!(
-                "jdata={jdata} leaves {} s between records, which can represent frequencies below {most:.4} Hz, but the sources have some up to {:.4} Hz: those appear in the records as lower ones (aliasing); take at most jdata={}",
+                "jdata={jdata} leaves {} s between records, which can represent frequencies below {most:.4} Hz, but \
+                the sources have some up to {:.4} Hz: these are aliased to lower frequencies in the records; take at \
+                most jdata={}",
                 (jdata as f64 * self.dt) as f32,
                 self.band.max,
                 fits.max(1)
@@ -133,13 +135,13 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
             false => return,
         };
         job.warn(&format!(
-            "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), but those of the sources extend to \
-            {highest:.4} Hz: {lost}; dtout={} keeps all of it",
+            "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), but the sources extend to {highest:.4} \
+            Hz: {lost}; dtout={} keeps all frequencies",
             two_digits(0.5 * UNCHANGED / highest)
         ));
     }
 
-    /// The number of steps that run, with those that the correction adds.
+    /// The number of steps that run, including the steps that the correction adds.
     pub fn all_steps(&self) -> usize {
         self.exact.map_or(self.steps, |exact| exact.steps)
     }
@@ -172,8 +174,9 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
     }
 
     /// The factor for relaxation times in a scheme that is centred in time. Its memory variables relax at the frequency
-    /// `2/dt tan(w dt/2)`, and its waves have the exact one `2/dt sin(w dt/2)`, which is lower by the cosine of `w
-    /// dt/2` (Wittsten, Koene, Andersson and Robertsson 2019); the factor compensates this where the waves are strong.
+    /// `2/dt tan(w dt/2)`, and its waves have the exact frequency `2/dt sin(w dt/2)`, which is lower by the cosine of
+    /// `w dt/2` (Wittsten, Koene, Andersson and Robertsson 2019); the factor compensates this where the waves are
+    /// strong.
     pub fn relaxation(&self) -> f64 {
         let sine = (PI * STRONG * self.band.max * self.dt).min(0.9);
         self.exact.map_or(1.0, |_| (1.0 - sine * sine).sqrt())
@@ -222,7 +225,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
 /// The time-dispersion correction of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactTime {
-    /// The number of steps that the user requested, and the number of those that run.
+    /// The number of steps that the user requested, and the number of steps that run.
     requested: usize,
     pub steps: usize,
     dt: f64,
@@ -281,7 +284,7 @@ impl ExactTime {
         })
     }
 
-    /// Transforms histories back to those that [`ExactTime::sources`] was given.
+    /// Transforms time functions back to the ones that were given to [`ExactTime::sources`].
     pub fn histories(&self, series: &[Vec<f32>], first: f64) -> Vec<Vec<f32>> {
         let plan = self.of_sources(first);
         let given = |series: &Vec<f32>| {
@@ -292,8 +295,8 @@ impl ExactTime {
         series.par_iter().map(given).collect()
     }
 
-    /// Transforms derivatives with respect to histories in the time of the steps to those with respect to the
-    /// given histories.
+    /// Transforms derivatives with respect to time functions in the time of the steps to derivatives with respect to
+    /// the given time functions.
     pub fn histories_adjoint(&self, derivatives: &[f64], first: f64) -> Vec<f64> {
         self.of_sources(first).to_steps_adjoint(derivatives)
     }
@@ -366,7 +369,7 @@ pub struct Correction {
     time: ExactTime,
     first: f64,
     reading: Reading,
-    /// The number of steps between records that the engine delivers, and between those that are kept.
+    /// The number of steps between records that the engine delivers, and between the records that are kept.
     given: usize,
     every: usize,
     /// One of this many corrected records is requested.
@@ -409,7 +412,7 @@ impl Correction {
         4 * numbers * self.kept()
     }
 
-    /// Refuses states that would hold more than their header can.
+    /// Refuses states whose contents would not fit into their header.
     pub fn check_states(&self, job: &Job, numbers: usize) -> anyhow::Result<()> {
         let bytes = self.bytes(numbers);
         if job.given("checkpoint") && bytes > MOST_KEPT {

@@ -109,9 +109,9 @@ impl Fibre {
         format!("{:?} {}", self.directions, self.gauge)
     }
 
-    /// The strain of all channels, from a record `[component][receiver]` of `receivers` receivers. With a
-    /// gauge length the record holds displacements, and the ends of the gauges begin at receiver `first`;
-    /// otherwise it holds strains, and the channels begin at `first`.
+    /// The strain of all channels, from a record `[component][receiver]` of `receivers` receivers. With a gauge length
+    /// the record contains displacements, and the ends of the gauges begin at receiver `first`; otherwise it contains
+    /// strains, and the channels begin at `first`.
     pub fn strain(&self, record: &[f32], (receivers, first): (usize, usize)) -> Vec<f32> {
         let value = |c: usize, k: usize| f64::from(record[c * receivers + first + k]);
         let channel = |(k, along): (usize, &[f64; 3])| {

@@ -23,7 +23,7 @@ const PASSED: f32 = 1.3;
 const PERIODS: f64 = 5.0;
 
 /// The factor by which the rise must be longer as long as it stays below the earlier waves: the last waves of a run
-/// that ends too early are often smaller than the first ones.
+/// that ends too early are often smaller than the first waves.
 const BELOW: f64 = 2.0;
 
 /// The dominant frequency of pulses of one sign, whose spectrum has no peak, as a fraction of their highest frequency.
@@ -35,7 +35,7 @@ pub struct Growth {
     /// The number of records in a period of the sources; 0 if they have no frequency.
     period: f64,
     largest: Vec<f32>,
-    /// The number of records of a window, and that of the last window so far.
+    /// The number of records in a window, and the number of the latest window.
     records: usize,
     last: usize,
 }
@@ -77,7 +77,7 @@ impl Growth {
 
     /// The factor by which the records rise until the end after waves have passed, if they do.
     pub fn factor(&self) -> Option<f32> {
-        // The largest records of single windows, and those of half a period: slow growth oscillates with the waves from
+        // The largest records of single windows, and of half a period: slow growth oscillates with the waves from
         // window to window.
         let together = (0.5 * self.period / self.records as f64).ceil() as usize;
         self.factor_of(1).or_else(|| self.factor_of(together))

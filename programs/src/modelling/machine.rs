@@ -45,7 +45,7 @@ pub struct Machine {
     pub cpu: Cpu,
     /// This rank's slabs of the grid; on GPUs there is one for each GPU.
     pub slabs: Vec<Slab>,
-    /// The ranges of all subdomains of all ranks, and the number of those of this rank.
+    /// The ranges of all subdomains of all ranks, and the number of this rank's subdomains.
     ranges: (Vec<Range<usize>>, usize),
     /// The number of slabs of lower ranks.
     before: usize,
@@ -55,7 +55,7 @@ pub struct Machine {
     options: String,
     /// The number of groups like this one on this rank, which run shots at the same time.
     pub groups: usize,
-    /// The number of shots that `groups=` requests to run at the same time on this one GPU.
+    /// The number of shots that `groups=` requests to run at the same time on this single GPU.
     pub requested_shots: Option<usize>,
 }
 
@@ -136,7 +136,7 @@ impl Machine {
         })
     }
 
-    /// The ranges of all subdomains, and the indices of those of this rank.
+    /// The ranges of all subdomains, and the indices of this rank's subdomains.
     pub fn subdomains(&self) -> (&[Range<usize>], Range<usize>) {
         let (ranges, own) = &self.ranges;
         (ranges, self.before..self.before + own)
@@ -191,7 +191,7 @@ impl Machine {
         )
     }
 
-    /// The same machine for other work at the same time.
+    /// A second handle of the same machine, for other work at the same time.
     pub fn another(&self) -> anyhow::Result<Self> {
         Ok(Self {
             cpu: self.cpu.another()?,
@@ -218,7 +218,7 @@ impl Machine {
     }
 }
 
-/// Cuts `count` elements into a range for each of `speeds`, so that all are done at the same time.
+/// Cuts `count` elements into a range for each of `speeds`, so that all finish at the same time.
 fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>> {
     if speeds.len() > count {
         bail!(
@@ -243,8 +243,8 @@ fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>>
     Ok(ranges)
 }
 
-/// The GPUs or processors that this rank takes for this `device=`; `places` holds its number on its host and
-/// the number of ranks there.
+/// The GPUs or processors that this rank uses for this `device=`; `places` contains its number on its host and the
+/// number of ranks on the host.
 fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
     let list = job.ints("gpu")?;
     let count = usize::try_from(job.int("ngpu")?)?;
@@ -308,7 +308,7 @@ fn speeds(offer: &Offer, ndim: usize, world: &World) -> anyhow::Result<Vec<Vec<f
         Some((parts.parse().ok()?, kind.to_string()))
     };
     let all: Option<Vec<(usize, String)>> = all.iter().map(read).collect();
-    let all = all.ok_or_else(|| anyhow!("ranks do not understand each other"))?;
+    let all = all.ok_or_else(|| anyhow!("ranks disagree"))?;
     let on_gpus = all.iter().map(|(_, kind)| kind.starts_with("GPU"));
     all_or_none(&on_gpus.collect::<Vec<_>>(), world)?;
     let alike = all.iter().all(|(_, kind)| *kind == all[0].1);
@@ -366,8 +366,8 @@ fn gpu_words(gpu: &Properties) -> String {
     format!("GPU {} {} ({})", gpu.number, gpu.name, gpu.architecture)
 }
 
-/// The GPUs with these numbers, in this order; if the list names those of all ranks of a host, the share of
-/// this rank.
+/// The GPUs with these numbers, in this order; if the list names the GPUs of all ranks of a host, the share of this
+/// rank.
 fn named(
     existing: &[Properties],
     list: &[i64],
@@ -401,8 +401,8 @@ fn named(
     Ok(taken)
 }
 
-/// Returns the `count` GPUs of this rank. If a host has several ranks, each takes the next `count`, unless
-/// each rank sees only its own GPUs.
+/// Returns the `count` GPUs of this rank. If a host has several ranks, each uses the next `count` GPUs, unless each
+/// rank sees only its own GPUs.
 fn first(
     existing: &[Properties],
     count: usize,

@@ -50,7 +50,7 @@ pub fn main(program: &'static Program, run: fn(&mut Job, &World) -> anyhow::Resu
         Ok(world) => world,
         Err(error) => return rsf_io::end(&name, Err(error)),
     };
-    // Of several ranks only the first prints messages.
+    // Only the first of several ranks prints messages.
     rsf_io::second(!world.leads());
     let mut begun = false;
     let all = |job: &mut Job| {

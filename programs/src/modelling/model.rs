@@ -27,10 +27,10 @@ const BLOCK_BYTES: usize = 32 << 20;
 pub const SHEARS: &str = "shears";
 /// Value of [`SHEARS`]: the shear stiffnesses apply at the shear stresses, half a cell beyond the nodes.
 pub const IN_PLACE: &str = "staggered";
-/// Value of [`SHEARS`]: the shear stiffnesses of cut cells are those at the nodes.
+/// Value of [`SHEARS`]: the shear stiffnesses of cut cells apply at the nodes.
 pub const ON_NODES: &str = "collocated";
 
-/// The name of the program like this one for `ndim` dimensions.
+/// The name of the corresponding program for `ndim` dimensions.
 pub fn of_dimensions(ndim: usize) -> String {
     let called = std::env::args_os().next().unwrap_or_default();
     let name = Path::new(&called)
@@ -61,8 +61,8 @@ pub fn words(grid: &Grid) -> String {
         .join(" x ")
 }
 
-/// The volumes of a model. Files of binary numbers are never held in memory as a whole; a pipe or text can
-/// only be read in order, plane after plane, and is held in memory from the start.
+/// The volumes of a model. Files of binary numbers are never kept in memory as a whole; a pipe or text can only be read
+/// in order, plane after plane, and is kept in memory from the start.
 pub struct Volumes {
     planes: Planes,
     density: Source,
@@ -83,7 +83,7 @@ impl Fingerprint {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Adds lines of an array; those outside `own` belong to another rank and do not count.
+    /// Adds lines of an array; lines outside `own` belong to another rank and are ignored.
     fn add(&self, (array, first): (usize, usize), nz: usize, values: &[f32], own: &Range<usize>) {
         for (k, line) in values.chunks_exact(nz).enumerate() {
             if own.contains(&(first + k)) {
@@ -97,7 +97,7 @@ impl Fingerprint {
 
 /// The origin of the stiffness planes.
 enum Planes {
-    /// A file that holds them, and the plane of the file for each place in memory.
+    /// A file that contains them, and the plane of the file for each place in memory.
     Stiffness(Source, Vec<usize>),
     /// P and S velocities of an isotropic medium.
     Speeds([Source; 2]),
@@ -144,7 +144,7 @@ impl Volumes {
     }
 
     /// Reads and checks the part of the model that the padded planes `own` need and passes it to the destination, in
-    /// one pass, a block at a time: the requested coefficients, with zeros for those that the files do not have.
+    /// one pass, a block at a time: the requested coefficients, with zeros for coefficients that the files do not have.
     ///
     /// Returns the findings about the model inside `own`, or the first cell inside it that no run can use.
     pub fn read(
@@ -222,7 +222,7 @@ impl Volumes {
     }
 }
 
-/// The opened files of a model, whatever its kind.
+/// The opened files of a model of any kind.
 pub trait Opened {
     /// The volumes that are read from the files.
     type Volumes;
@@ -292,8 +292,8 @@ impl Files {
         Ok(grid)
     }
 
-    /// The coefficients that the planes of a model of this dimension hold; for velocities, those of an
-    /// orthorhombic medium.
+    /// The coefficients in the planes of a model of this dimension; for velocities, the coefficients of an orthorhombic
+    /// medium.
     pub fn coefficients(&self, ndim: usize) -> Coefficients {
         let kind = match self {
             Self::Speeds(_) | Self::Layers(..) => None,
@@ -340,13 +340,13 @@ impl Files {
 
 /// The values of the files in one cell.
 pub struct Cell {
-    /// P and S velocity, if the files hold velocities.
+    /// P and S velocity, if the files contain velocities.
     pub speeds: Option<[f32; 2]>,
     /// Density in kg/m3.
     pub density: f32,
 }
 
-/// The number of bytes of the inputs that [`Volumes`] must hold.
+/// The number of bytes of the inputs that [`Volumes`] must keep in memory.
 fn held(inputs: &[&Input]) -> u64 {
     inputs
         .iter()

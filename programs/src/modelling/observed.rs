@@ -20,7 +20,7 @@ pub fn kind(job: &Job) -> anyhow::Result<Misfit> {
 /// The file of `weight=`, if there is one.
 ///
 /// # Errors
-/// Returns an error for another number of values than that of the data, or for other axes.
+/// Returns an error if the number of values or the axes differ from those of the data.
 pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
     if !job.has_input("weight") {
         return Ok(None);
@@ -59,7 +59,8 @@ pub fn of_shot(input: &mut Input, picks: &Picks, count: usize, shot: usize) -> a
 pub fn warn_of_clock(job: &Job, data: &Input, exact: bool) {
     if data.header().text(CLOCK).is_some() && !exact {
         job.warn(&format!(
-            "{} has exact time, but the waves of this run have that of their steps: tdc=y gives them exact time, too",
+            "{} has exact time, but the waves of this run have the time of their steps: tdc=y gives them exact time, \
+            too",
             data.name()
         ));
     }
@@ -67,7 +68,7 @@ pub fn warn_of_clock(job: &Job, data: &Input, exact: bool) {
 
 /// The times at which the records of a run are taken, in s.
 pub struct Recorded {
-    /// The time at which the run begins, and that of its first record.
+    /// The time at which the run begins, and the time of its first record.
     pub begin: f64,
     pub first: f64,
     /// The time step.
@@ -89,7 +90,7 @@ impl DataTimes {
     /// The times of the third axis of the data.
     pub fn of(data: &Input) -> Self {
         let Axis { n, o, d, .. } = data.axis(3);
-        // Use the decimal numbers of the header, not the nearest ones in single precision.
+        // Use the decimal numbers of the header, not the nearest single-precision numbers.
         let [first, step] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
         Self {
             first,
@@ -150,7 +151,7 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<DataSamp
     ensure!(
         o >= run.begin - 0.5 * d.max(run.dt),
         "{name} begins at {o} s but this run at {} s: if its times are relative to another time, such as the \
-        middle of a wavelet or the origin time of an earthquake, sfput o3= sets them to those of the run; \
+        middle of a wavelet or the origin time of an earthquake, sfput o3= makes them times of the run; \
         otherwise sfwindow min3={} removes the earlier records",
         run.begin as f32,
         run.begin as f32
@@ -185,9 +186,9 @@ fn lost_times(run: &Recorded, times: &DataTimes, step: f64) -> String {
     )
 }
 
-/// The error message for data that do not have the axes of a survey: receivers, components, times and shots.
-/// `expected` holds the numbers of receivers and components, and `shots` the numbers of shots of the run and of
-/// the whole survey.
+/// The error message for data that do not have the axes of a survey: receivers, components, times and shots. `expected`
+/// contains the numbers of receivers and components, and `shots` the numbers of shots of the run and of the whole
+/// survey.
 pub fn of_another_survey(data: &Input, what: &str, expected: [usize; 2], shots: [usize; 2]) -> String {
     let lengths = [1, 2, 3, 4].map(|i| data.axis(i).n);
     let of_shots = match shots {
@@ -308,7 +309,7 @@ impl Contribution {
     }
 }
 
-/// Warns of shots, by their numbers in the survey, whose data do not count, and of noise that counts. `codes`
+/// Warns of shots, by their numbers in the survey, whose data do not contribute, and of noise that contributes. `codes`
 /// has the code of the [`Contribution`] of each shot.
 pub fn warn_of_silent_data(job: &Job, codes: &[u64], picks: &Picks) -> anyhow::Result<()> {
     let contributions: Vec<Contribution> = codes.iter().map(|code| Contribution::of_code(*code)).collect();
@@ -326,7 +327,7 @@ pub fn warn_of_silent_data(job: &Job, codes: &[u64], picks: &Picks) -> anyhow::R
         true => {
             "kind=correlation ignores traces that are zero, so that they add nothing to misfit and gradient"
         }
-        false => "their misfit is that of the modelled records only",
+        false => "their misfit is due to the modelled records alone",
     };
     if let Some(whose) = whose_data(
         &contributions,
@@ -370,19 +371,19 @@ fn whose_data(
     }
 }
 
-/// Sets the quantity of an output, whose history has that of the data.
+/// Sets the quantity of an output, whose history contains the quantity of the data.
 pub fn name(output: &mut Output, label: &str, quantity: &str) {
     for (key, text) in [("quantity", quantity), ("label", label), ("unit", "")] {
         output.put_text(key, text);
     }
 }
 
-/// Sets the quantity of an output that holds a gradient.
+/// Sets the quantity of an output that contains a gradient.
 pub fn name_gradient(output: &mut Output) {
     name(output, "Derivative of the misfit", "derivative of the misfit");
 }
 
-/// Sets the quantity of an output that holds the transpose applied to data.
+/// Sets the quantity of an output that contains the transpose applied to data.
 pub fn name_transposed(output: &mut Output) {
     name(
         output,
@@ -455,8 +456,8 @@ mod tests {
         }
     }
 
-    /// Data with as many records as the run that end after it have lost their times: the header has none, or
-    /// wrong ones.
+    /// Data with as many records as the run that end after it have lost their times: the header has no times, or wrong
+    /// times.
     #[test]
     fn lost_times_are_named_with_those_of_the_run() {
         let run = Recorded {

@@ -2,7 +2,7 @@
 
 use rsf_io::Param;
 
-/// How to make the points of `sou=` and `rec=`.
+/// Advice on how to make the points of `sou=` and `rec=`.
 pub const COORDINATES: &str = "sfpoints x= z= makes one from coordinates (with y= in three dimensions)";
 
 /// How ghost cells are exchanged between ranks.
@@ -90,7 +90,7 @@ pub const GROUPS: Param = Param::int("groups")
     .range("from 1 to 65536", Some(1.0), Some(65536.0))
     .doc("with several shots: number of shots that each process computes at the same time, each on ngpu= GPUs or on its share of the threads; in sfvsfd2d-gpu and sfvsfd3d-gpu shots of a small grid share a GPU, by default as many as fill it; linearised shots of a small grid run on one thread of the CPU each, by default as many as there are threads; results do not depend on it");
 
-/// Parameters for files of earthquakes and stations that 2-D programs do not take, and what they take
+/// Parameters for files of earthquakes and stations that 2-D programs do not take, and the parameters that they take
 /// instead.
 pub const FLAT: [Param; 4] = [
     Param::elsewhere("cmt").doc(FLAT_TENSOR),
@@ -106,7 +106,7 @@ with fx= and fz= gives the force",
 const FLAT_TENSOR: &str = "a moment tensor needs three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take such files. In 2-D sou= names the \
 points (x, z), and src=moment with mxx=, mzz= and mxz= (or mech=) gives the components in the plane";
 
-/// The same for 3-D programs that take only points.
+/// The same parameters in 3-D programs that take only points.
 pub const POINTS: [Param; 4] = [
     Param::elsewhere("cmt").doc(POINTS_TENSOR),
     Param::elsewhere("quakeml").doc(POINTS_TENSOR),
@@ -145,7 +145,7 @@ ssou=y, of stresses), as sfricker1 makes them";
 const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu take files of earthquakes. Here sou= names the points of sources, and standard input \
 has the wavelets of their forces (or, with ssou=y, stresses)";
 
-/// Parameters of programs on meshes that programs on grids do not take, and what they take instead.
+/// Parameters of programs on meshes that programs on grids do not take, and the parameters that they take instead.
 pub const OF_MESHES: [Param; 4] = [
     Param::elsewhere("sponge")
         .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge damps waves in a frame of nb= cells"),
@@ -161,7 +161,7 @@ pub const OF_MESHES: [Param; 4] = [
 pub const OF_GRIDS: [Param; 6] = [
     Param::elsewhere("nb").doc(LAYERS_OF_MESHES),
     Param::elsewhere("absorb").doc(LAYERS_OF_MESHES),
-    Param::elsewhere("order").doc("sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here degree= is that of the elements"),
+    Param::elsewhere("order").doc("sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here degree= is the degree of the elements"),
     Param::elsewhere("dtout").doc(
         "sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here jdata= is the number of steps between records: dt=0.001 jdata=4 records every 4 ms",
     ),

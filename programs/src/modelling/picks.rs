@@ -102,7 +102,7 @@ impl Picks {
         format!("{} of {}", self.number(place), self.whole)
     }
 
-    /// The axis of the picked shots, given that of all shots; unevenly spaced ones are counted from 0.
+    /// The axis of the picked shots, given the axis of all shots; unevenly spaced shots are counted from 0.
     pub fn axis(&self, axis: &Axis) -> Axis {
         let n = self.count();
         let (o, d) = match (step(&self.numbers), self.numbers.first()) {
@@ -117,8 +117,8 @@ impl Picks {
         }
     }
 
-    /// Refuses data that, according to their header and their axis of shots, hold other shots. `name` is the
-    /// name of the data.
+    /// Refuses data that, according to their header and their axis of shots, contain other shots. `name` is the name of
+    /// the data.
     pub fn same(&self, name: &str, entry: Option<&str>, [own, expected]: [&Axis; 2]) -> anyhow::Result<()> {
         // Only evenly spaced shots have an axis that identifies them.
         let even = entry.is_none_or(|list| {
@@ -128,7 +128,7 @@ impl Picks {
         let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * expected.d.abs();
         let places =
             even && step(&self.numbers).is_some() && near(own.o, expected.o) && near(own.d, expected.d);
-        // Data without a list that do not hold all shots can only be identified by their axis.
+        // Data without a list that do not contain all shots can be identified only by their axis.
         let by_axis = entry.is_none() && own.n != self.whole;
         let words = |list: Option<&str>, axis: &Axis| {
             let list = list.map_or("all shots".into(), |list| format!("shots={list}"));
@@ -221,7 +221,7 @@ fn there_are(shots: usize) -> String {
     )
 }
 
-/// The common difference of the numbers, if they have one; 1 for a single number.
+/// The common difference of the numbers, if there is one; 1 for a single number.
 fn step(numbers: &[usize]) -> Option<usize> {
     let step = numbers.windows(2).next().map_or(1, |pair| pair[1] - pair[0]);
     let regular = numbers.windows(2).all(|pair| pair[1] - pair[0] == step);
@@ -346,7 +346,7 @@ mod tests {
             (None, &all),
             (Some("1-7:3"), &axis("1-7:3")),
             (Some("2-5,8"), &own),
-            // These shots begin at the same place.
+            // These ranges of shots begin at the same place.
             (Some("2-6:2"), &axis("2-6:2")),
         ] {
             let message = picks.same("d", list, [places, &own]).unwrap_err().to_string();

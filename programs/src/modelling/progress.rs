@@ -41,8 +41,8 @@ fn rate_in_words([first, done, steps]: [usize; 3], seconds: f64) -> String {
 }
 
 impl Progress {
-    /// The progress of a run of `steps` steps, of which the first `first` are done; of several ranks, the one
-    /// that `leads` shows it.
+    /// The progress of a run of `steps` steps, of which the first `first` are done; if there are several ranks, the
+    /// rank with `leads` shows it.
     pub fn new(job: &Job, (first, steps): (usize, usize), leads: bool) -> anyhow::Result<Self> {
         if !leads {
             return Ok(Self::Quiet);
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(next_line(0, 0), 0);
     }
 
-    /// The steps that were done before a run was resumed took none of its time.
+    /// The steps that an earlier run had completed before this one was resumed are not part of its time.
     #[test]
     fn resumed_runs_have_the_rate_of_their_own_steps() {
         assert_eq!(

@@ -63,7 +63,7 @@ impl What {
         row.map_or(VECTOR, |(.., names)| *names)[ndim - 2]
     }
 
-    /// Whether its components are those of a vector along the axes.
+    /// Whether its components are the components of a vector along the axes.
     pub fn is_vector(self) -> bool {
         let vectors = [Quantity::Velocity, Quantity::Displacement, Quantity::Acceleration];
         matches!(self, Self::At(quantity) if vectors.contains(&quantity))

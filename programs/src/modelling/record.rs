@@ -51,7 +51,7 @@ pub fn thinned(time: &Axis, every: usize) -> Axis {
     }
 }
 
-/// The files of a run on one rank: rank 0 has the data, and each rank its planes of the snapshots.
+/// The files of a run on one rank: rank 0 has the data, and each rank has its planes of the snapshots.
 pub struct Outputs {
     data: Option<Output>,
     /// The number of the axis that counts the snapshots.
@@ -172,7 +172,8 @@ impl Outputs {
         }
     }
 
-    /// Notes unusual clocks of the data and snapshots in the headers: exact time, or that of the steps.
+    /// Writes into the headers which time the data and snapshots use if it is unusual: exact time, or the time of the
+    /// steps.
     pub fn put_clock(&mut self, timing: &Timing) {
         if let (Some(records), Some(steps)) = (timing.clock_of_records(), timing.clock_of_steps()) {
             self.put_text(CLOCK, records);
@@ -240,7 +241,7 @@ impl Outputs {
         Ok(SnapshotWriter::EachRank)
     }
 
-    /// The name of an output that is a pipe, which keeps nothing.
+    /// The name of an output that is a pipe, whose data cannot be read again.
     pub fn piped(&self) -> Option<String> {
         let wfl = match &self.snapshots {
             Wavefield::Stream(wfl) => Some(wfl),
@@ -348,7 +349,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the files of an interrupted run at the last complete records before `step`; returns what they hold.
+    /// Ends the files of an interrupted run at the last complete records before `step`; returns a description of their
+    /// contents.
     pub fn finish_early(mut self, step: usize) -> anyhow::Result<String> {
         let axis = self.outputs.last_axis;
         let mut held = Vec::new();

@@ -1,4 +1,4 @@
-//! Resamples records to times other than those of the steps, with an anti-alias filter: `dtout=`.
+//! Resamples records to times other than the time steps, with an anti-alias filter: `dtout=`.
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use fourier::time_dispersion::bessel;
@@ -15,7 +15,7 @@ pub const UNCHANGED: f64 = 2.0 * (2.0 * CUT - 0.5);
 /// The shape of Kaiser's window (Kaiser 1974), for which the stop band is 80 dB down.
 const BETA: f64 = 8.0;
 
-/// The times of records, and those of samples.
+/// The times of records, and the times of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
     /// Time of the first record, s.
@@ -90,8 +90,8 @@ struct Row {
     weights: Vec<f64>,
 }
 
-/// Computes samples from records as they come. Before the first record all values are zero; after the last one they are
-/// constant.
+/// Computes samples from records as they arrive. Before the first record all values are zero; after the last one they
+/// are constant.
 pub struct Resampler {
     times: Times,
     /// The last records, and the number of the first of them.
@@ -166,7 +166,7 @@ impl Resampler {
             add(*weight, &self.records[record - self.begin], &mut sums);
         }
         self.next += 1;
-        // Remove records that no later sample needs, except the last one, which stands for those after it.
+        // Remove records that no later sample needs, except the last one, which represents all later records.
         while (self.begin as i64) < self.times.needed(self.next)[0] && self.records.len() > 1 {
             self.records.pop_front();
             self.begin += 1;
@@ -270,7 +270,7 @@ mod tests {
         most.expect("there are numbers")
     }
 
-    /// Before the first record all values are zero: with records that are all one, the filter sees only those
+    /// Before the first record all values are zero: with records that are all one, the filter covers only the records
     /// after the sample.
     #[test]
     fn before_the_first_record_there_is_rest() {
@@ -297,9 +297,8 @@ mod tests {
         assert!((samples[19][0] - 1.0).abs() < 1e-6, "{}", samples[19][0]);
     }
 
-    /// All samples computed at once are those that are computed one by one, and the transpose is exact, for
-    /// records that begin anywhere and for samples that are coarser, finer, before the first record and after
-    /// the last one.
+    /// All samples computed at once equal the samples computed one by one, and the transpose is exact, for records that
+    /// begin anywhere and for samples that are coarser, finer, before the first record and after the last one.
     #[test]
     fn all_samples_at_once_have_a_transpose() {
         for (first, dt, step, count) in [
@@ -340,8 +339,8 @@ mod tests {
         }
     }
 
-    /// A run that was interrupted after any record and continued is bit-identical to one that was not, and leaves the
-    /// bytes of others.
+    /// A run that was interrupted after any record and continued is bit-identical to an uninterrupted run, and does not
+    /// change the bytes of other values.
     #[test]
     fn what_was_kept_goes_on_behind_any_record() {
         let times = Times {

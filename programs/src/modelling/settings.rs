@@ -7,7 +7,7 @@ use rsf_io::Job;
 /// The header key for the parameters of a survey.
 pub const SETTINGS: &str = "settings";
 
-/// Further parameters that may differ from those of the earlier run; `tdc=` has its own message.
+/// Further parameters that may differ from the earlier run; `tdc=` has its own message.
 const ALSO_FREE: [&str; 4] = ["tdc", "shots", "finished", "out"];
 
 /// Writes the parameters of a survey into its headers.

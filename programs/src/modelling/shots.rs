@@ -1,5 +1,5 @@
-//! Computes the shots of a survey on several ranks, and on several groups of GPUs or threads in each of them.
-//! Rank 0 gets all shots in their order, or their sums ([`sum`]).
+//! Computes the shots of a survey on several ranks, and on several groups of GPUs or threads in each of them. Rank 0
+//! receives all shots in their order, or their sums ([`sum`]).
 
 #[cfg(test)]
 mod among_ranks;
@@ -29,7 +29,7 @@ pub struct ShotResult {
 /// The outcome of a shot.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It is done.
+    /// The shot is done.
     Done(ShotResult),
     /// It failed.
     Failed(anyhow::Error),
@@ -44,7 +44,7 @@ pub type All = Vec<anyhow::Result<ShotResult>>;
 pub enum Begun<'a> {
     /// They are complete.
     Ended(All),
-    /// They are complete once this function has run, which may happen while the worker computes other shots.
+    /// The shots are complete once this function has run, which may happen while the worker computes other shots.
     Rest(Box<dyn FnOnce() -> All + Send + 'a>),
 }
 
@@ -93,7 +93,7 @@ pub fn batch(shots: usize, workers: usize, most: usize) -> usize {
     shots.div_ceil(workers.max(1) * rounds).clamp(1, most.max(1))
 }
 
-/// The shots, or nodes of shots, of `todo` that this rank computes: each rank takes the next one in turn.
+/// The shots, or nodes of shots, of `todo` that this rank computes: the ranks take them in turn.
 pub fn of_rank<S: Clone>(todo: &[S], world: &World) -> Vec<S> {
     let (rank, ranks) = (world.ranks().rank(), world.ranks().size());
     todo.iter().skip(rank).step_by(ranks).cloned().collect()
@@ -117,7 +117,7 @@ pub fn in_order(
     })
 }
 
-/// Sums shots: every rank adds the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 gets the
+/// Sums shots: every rank adds the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 receives the
 /// nodes in their order.
 pub fn summed(
     nodes: &[Range<usize>],
@@ -267,19 +267,19 @@ mod tests {
         let seen = &seen;
         let worker = Worker::with_rest(move |numbers: &[usize]| {
             let number = numbers[0];
-            // The first shot has none before it.
+            // There is no shot before the first one.
             if number > 0 {
                 begun.send(number).unwrap();
             }
             Begun::Rest(Box::new(move || {
-                // The rest does not end before the next shot has begun.
+                // The deferred part does not end before the next shot has begun.
                 if number < 9 {
                     let next = seen.lock().unwrap().recv_timeout(Duration::from_secs(100));
                     assert_eq!(next, Ok(number + 1));
                 }
                 match number {
                     5 => vec![Err(anyhow!("a fault"))],
-                    7 => panic!("the rest of a shot panics, as this test wants"),
+                    7 => panic!("the remaining part of a shot panics, as this test requires"),
                     _ => vec![Ok(ShotResult {
                         values: vec![number as f32],
                         ..ShotResult::default()
@@ -305,13 +305,13 @@ mod tests {
         assert_eq!(taken, [0, 1, 2, 3, 4, 105, 6, 107, 8, 9]);
     }
 
-    /// If the rest of a batch panics, all of its shots fail for that reason, and the others are computed.
+    /// If the remaining part of a batch panics, all of its shots fail for that reason, and the others are computed.
     #[test]
     fn a_rest_that_panics_ends_its_batch_alone() {
         let worker = Worker::with_rest(|numbers: &[usize]| {
             let numbers = numbers.to_vec();
             Begun::Rest(Box::new(move || match numbers.contains(&3) {
-                true => panic!("the rest of a batch panics, as this test wants"),
+                true => panic!("the remaining part of a batch panics, as this test requires"),
                 false => numbers.iter().map(|_| Ok(ShotResult::default())).collect(),
             }))
         });

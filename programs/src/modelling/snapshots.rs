@@ -17,8 +17,8 @@ pub fn takes_snapshots(job: &Job) -> anyhow::Result<bool> {
     Ok(takes)
 }
 
-/// The number of steps from one record (`jdata`) or snapshot (`jsnap`) to the next in a run of `nt` steps,
-/// with a warning if only that of the first step remains.
+/// The number of steps from one record (`jdata`) or snapshot (`jsnap`) to the next in a run of `nt` steps, with a
+/// warning if only the one of the first step remains.
 pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
     let given = job.int_opt(key)?.map(usize::try_from).transpose()?;
     let every = given.unwrap_or(nt.max(1));
@@ -26,7 +26,7 @@ pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
         let what = if key == "jsnap" { "snapshot" } else { "record" };
         job.warn(&match given {
             Some(_) => format!("{key}={every} leaves only the {what} of the first step: the run has {nt} steps; give a smaller {key}="),
-            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has \
+            None => format!("{key}= is not given, so the only {what} is the one of the first step: the run has \
             {nt} steps; give {key}=, the number of steps from one to the next"),
         });
     }
@@ -50,7 +50,7 @@ pub fn window(
         let (n_key, o_key) = (format!("nq{}", AXES[a]), format!("oq{}", AXES[a]));
         let n = job.int_opt(&n_key)?.map_or(Ok(whole[a].len()), usize::try_from)?;
         let d = padded.d()[a];
-        // Positions are computed from the model's origin, because that of the frame is rounded.
+        // Positions are computed from the model's origin, because the origin of the frame is rounded.
         let model = Axis::new(1, padded.model.o[a], d);
         let place = |cell: f64| model.at(cell - padded.low[a] as f64);
         let o = job.float_opt(&o_key)?.unwrap_or(place(whole[a].start as f64));
@@ -77,7 +77,7 @@ pub fn window(
     Ok((Some(Snapshots { every, window: cells }), axes))
 }
 
-/// Gives an axis of the snapshots the label and the unit of the axis `model` of the model, else the label `name`.
+/// Gives an axis of the snapshots the label and the unit of the axis `model` of the model, otherwise the label `name`.
 pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
     let nonempty = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     axis.label = nonempty(&model.label).or(Some(name.into()));

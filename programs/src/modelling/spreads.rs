@@ -25,9 +25,8 @@ pub struct Spreads {
 }
 
 impl Spreads {
-    /// Reads files of points, `sou=` and `rec=`, whose third axis is that of the shots, and takes the shots that
-    /// `shots=` picks. A
-    /// file is `None` if something else gives the points of all shots.
+    /// Reads files of points, `sou=` and `rec=`, whose third axis counts the shots, and takes the shots that `shots=`
+    /// picks. A file is `None` if something else gives the points of all shots.
     pub fn of_files(
         job: &Job,
         (sou, rec): (Option<Input>, Option<Input>),
@@ -137,15 +136,14 @@ impl Spreads {
         })
     }
 
-    /// Refuses data, with shots along axis 4, whose header says that they hold shots other than the picked
-    /// ones.
+    /// Refuses data, with shots along axis 4, whose header says that they contain shots other than the picked shots.
     pub fn same_shots(&self, data: &Input) -> anyhow::Result<()> {
         let listed = data.header().text("shots");
         let axes = [&data.axis(4), &self.axis];
         self.picks.same(&data.name(), listed.as_deref(), axes)
     }
 
-    /// Whether data of `shots` shots can be those of the picked shots, and not those of the whole survey.
+    /// Whether data of `shots` shots can belong to the picked shots, and not to the whole survey.
     pub fn picks_alone(&self, shots: usize) -> bool {
         shots == self.count() && shots != self.picks.whole()
     }

@@ -1,13 +1,13 @@
-//! Warns, before a run, of numbers that seem to be in units other than SI.
+//! Warns, before a run, of numbers that seem not to be in SI units.
 
 use rsf_io::{Input, Job};
 
-/// A P velocity, in m/s, below that of any rock or fluid; a slower model is probably in km/s.
+/// A P velocity, in m/s, lower than in any rock or fluid; a slower model is probably in km/s.
 const SLOW: f64 = 100.0;
-/// A density, in kg/m3, below that of any rock; a lighter model is probably in g/cm3.
+/// A density, in kg/m3, lower than in any rock; a lighter model is probably in g/cm3.
 const LIGHT: f64 = 50.0;
 
-/// An S velocity, in m/s, below that of any ground; a slower model is probably in km/s.
+/// An S velocity, in m/s, lower than in any ground; a slower model is probably in km/s.
 const SOFT: f64 = 20.0;
 /// Units in headers that are not SI, in lower case and without blanks, with the corresponding SI unit and the
 /// factor to it.
@@ -91,7 +91,7 @@ pub fn speed(job: &Job, fastest: f64) -> bool {
     if fastest < SLOW {
         job.warn(&format!(
             "the fastest wave of the model has a speed of {fastest:.4} m/s: units are SI, m/s and m (Pa for \
-            ccc=); a model in km/s must be multiplied by 1000, as must its axes and points"
+            ccc=); a model in km/s must be multiplied by 1000, and so must its axes and points"
         ));
     }
     fastest < SLOW
@@ -122,7 +122,7 @@ pub fn regions(job: &Job, regions: &[[f64; 2]], checks: [bool; 2]) {
     }
 }
 
-/// Warns of sources that all lie as close to the origin as those of a model in km.
+/// Warns if all sources lie as close to the origin as in a model whose coordinates are in km.
 pub fn sources(job: &Job, count: usize) {
     let who = if count == 1 {
         "the source lies".into()
@@ -145,7 +145,7 @@ pub fn receivers(job: &Job, count: usize, part: &str) {
 mod tests {
     use super::other;
 
-    /// Factors are those of the units: a foot is 0.3048 m, and a kilofoot is a thousand feet.
+    /// The factors convert the units: a foot is 0.3048 m, and a kilofoot is a thousand feet.
     #[test]
     fn units_of_headers_have_their_factors() {
         for (words, si, factor) in [

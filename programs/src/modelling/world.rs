@@ -24,10 +24,10 @@ pub fn of_another(words: String) -> anyhow::Error {
     Agreed { words, code: 1 }.into()
 }
 
-/// The position of a rank among those of its host.
+/// The position of a rank among the ranks of its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
-    /// The number of ranks of this host before this one.
+    /// The number of ranks of this host that precede this one.
     pub place: usize,
     /// The number of ranks of this host.
     pub ranks: usize,
@@ -37,7 +37,7 @@ pub struct Places {
 
 /// This process among its ranks.
 pub enum World {
-    /// The only process.
+    /// A process that is the only one of its run.
     Alone(Alone),
     /// Ranks that an MPI launcher has started.
     #[cfg(feature = "mpi")]
@@ -71,7 +71,7 @@ impl World {
         let Some(all) = launched().filter(|all| all.size > 1) else {
             return Ok(Self::alone());
         };
-        // Before the ranks have met, the first one of the launcher reports errors.
+        // Before the ranks have met, the launcher's first rank reports errors.
         Self::join(all.size, all.by).map_err(|error| match all.rank {
             0 => error,
             _ => rsf_io::Error::Reported(1).into(),
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// Checks that all ranks run the same binary, because different ones may compute different numbers.
+    /// Checks that all ranks run the same binary, because different binaries may compute different numbers.
     #[cfg(feature = "mpi")]
     fn same_program(&self) -> anyhow::Result<()> {
         use std::hash::Hasher;
@@ -187,7 +187,7 @@ impl World {
         format!("rank {} on {}", self.ranks().rank(), self.ranks().host())
     }
 
-    /// The position of this rank among those of its host.
+    /// The position of this rank among the ranks of its host.
     pub fn of_host(&self) -> anyhow::Result<Places> {
         let host = self.ranks().host();
         // Launchers may give each rank its own cores.
@@ -242,8 +242,7 @@ impl World {
         Ok(self.numbers(mine)?.swap_remove(0))
     }
 
-    /// The complaint of the first rank that has one, with the name of that rank; the result is the same on
-    /// all ranks.
+    /// The error of the first rank that has one, with the name of that rank; the result is the same on all ranks.
     pub fn complaint(&self, mine: Option<String>) -> anyhow::Result<Option<String>> {
         if self.is_alone() {
             return Ok(mine);
@@ -303,8 +302,8 @@ impl World {
         ))
     }
 
-    /// Combines the findings about parts of the model. The rank with the first bad cell gets it, and the
-    /// others fail without a message, so [`World::agree`] must be called next.
+    /// Combines the findings about parts of the model. The error is returned on the rank with the first bad cell, and
+    /// the others fail without a message, so [`World::agree`] must be called next.
     pub fn merge(&self, findings: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
         if self.is_alone() {
             return Ok(findings);
@@ -337,8 +336,8 @@ impl World {
         Ok(Ok(whole))
     }
 
-    /// Ends MPI: in an orderly way after a success or an error that all ranks know of; at once, with a
-    /// message from this rank, after an error that the others do not know of.
+    /// Ends MPI: in an orderly way after a success or an error that is known on all ranks; at once, with a message from
+    /// this rank, after an error that the others are not aware of.
     pub fn close(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         match self {
             Self::Alone(_) => outcome,
@@ -384,8 +383,8 @@ impl World {
         outcome
     }
 
-    /// Ends all ranks at once, with an error that the others do not know of, before resources that they may
-    /// still use are released. A process that is alone gets the error back.
+    /// Ends all ranks at once, with an error that the others are not aware of, before resources that they may still use
+    /// are released. A process that is alone returns the error.
     pub fn fail(&self, error: anyhow::Error) -> anyhow::Error {
         #[cfg(feature = "mpi")]
         if let Self::Mpi(world) = self {

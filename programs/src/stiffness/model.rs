@@ -10,11 +10,11 @@ const LARGEST: f32 = 2.0;
 /// The largest number of cells; a plane then has four terabytes.
 const MOST_CELLS: f64 = 1e12;
 
-/// Warns of an anisotropy parameter that is larger than that of any rock.
+/// Warns of an anisotropy parameter that is larger than in any rock.
 pub(crate) fn warn_of_percent(job: &Job, name: &str, value: f32) {
     if value.abs() > LARGEST {
         job.warn(&format!(
-            "{name}={value}: anisotropy parameters are fractions, and those of rock are below {LARGEST}; \
+            "{name}={value}: anisotropy parameters are fractions, which are below {LARGEST} in rock; \
             check that it is not in percent"
         ));
     }
@@ -60,7 +60,7 @@ struct Grid {
 }
 
 impl Model {
-    /// Opens every parameter of `law`. The first file gives the grid, and the others must have the same.
+    /// Opens every parameter of `law`. The first file defines the grid, and the others must have the same grid.
     ///
     /// # Errors
     /// Returns an error for a missing parameter, grids that differ, or a file that cannot be read.
@@ -165,7 +165,7 @@ impl Model {
         Ok(())
     }
 
-    /// Warns of anisotropy parameters in files that are larger than those of any rock, among the cells read so far.
+    /// Warns of anisotropy parameters in files that are larger than in any rock, among the cells read so far.
     pub(super) fn warn_of_percent(&self, job: &Job) {
         for (name, largest) in NAMES.iter().zip(self.largest) {
             warn_of_percent(job, name, largest);
@@ -245,7 +245,7 @@ fn opened(mut input: Input) -> Result<Source> {
     })
 }
 
-/// The grid of the first file; an error if the next one has another.
+/// The grid of the first file; an error if the next file has another grid.
 fn agreed(first: Option<Grid>, next: &Input) -> Result<Grid> {
     let next = Grid::of(next)?;
     let Some(first) = first else { return Ok(next) };

@@ -148,8 +148,8 @@ impl CellError {
             }
             Self::Lost(_) => {
                 ". Four or nine planes can describe a medium only if its symmetry planes are the coordinate planes: \
-                 leave out planes=, so that all coefficients are written, or write only those that have a plane (which is \
-                 another medium) with drop=y"
+                 leave out planes=, so that all coefficients are written, or write only the coefficients that have a \
+                 plane (which is another medium) with drop=y"
             }
             Self::Fault(_) => {
                 ". An isotropic medium needs vs below 0.866 vp (2-D: vp); lower vs or the magnitude of the \
@@ -159,10 +159,10 @@ impl CellError {
     }
 }
 
-/// The coefficients of a cell in memory order; those that are not written are zero.
+/// The coefficients of a cell in memory order; coefficients that are not written are zero.
 pub(super) type Cell = [f32; Coefficients::All.count(3)];
 
-/// Coefficients below this fraction of the largest are rounding errors of float64 and count as zero.
+/// Coefficients below this fraction of the largest are rounding errors of float64 and are treated as zero.
 const NOTHING: f64 = 1e-13;
 
 /// The way in which the cells of a run are computed.
@@ -215,7 +215,7 @@ impl Recipe {
         let cell = self.planes(&c);
         let wide = cell.map(f64::from);
         let fault = match self.kind {
-            // In 3-D all nine coefficients are checked, in 2-D only those of the plane.
+            // In 3-D all nine coefficients are checked, in 2-D only the coefficients of the plane.
             Coefficients::Orthorhombic if self.ndim == 3 => {
                 Stiffness::from_planes(std::array::from_fn(|k| wide[k])).fault(3)
             }
@@ -245,7 +245,7 @@ impl Recipe {
     }
 }
 
-/// Whether a cell with all coefficients has one that four or nine planes would lose.
+/// Whether a cell with all coefficients has a coefficient for which four or nine planes have no place.
 pub(super) fn needs_all(ndim: usize, cell: &Cell) -> bool {
     let largest = cell.iter().fold(0.0f32, |m, v| m.max(v.abs()));
     let others = &cell[Coefficients::Orthorhombic.count(ndim)..];

@@ -26,7 +26,7 @@ const PARAMS: &[Param] = &[
         .doc("symmetry class before tilting: isotropic, TI about z, TI about x, orthorhombic"),
     Param::choice("hti", &["permuted", "tsvankin"])
         .default("permuted")
-        .doc("meaning of the parameters of sym=hti: those of VTI with x and z exchanged, or epsilon(V), delta(V), gamma(V)"),
+        .doc("meaning of the parameters with sym=hti: the parameters of VTI with x and z exchanged, or epsilon(V), delta(V), gamma(V)"),
     Param::bool("drop")
         .default("n")
         .doc("write four or nine planes of a tilted medium, although coefficients (c15, ...) are lost; the \
@@ -73,9 +73,9 @@ Axes are z, x and, in 3-D, y. The planes are on the next axis, in the order that
 or, if these cannot describe the medium, all coefficients in the order of the rows of the upper triangle:
   2-D: c11 c13 c15 c33 c35 c55
   3-D: c11 c12 c13 c14 c15 c16 c22 c23 c24 c25 c26 c33 c34 c35 c36 c44 c45 c46 c55 c56 c66
-Units are those of density times velocity squared: km/s and g/cm3 give GPa, m/s and kg/m3 give Pa.
+Units are density times velocity squared: km/s and g/cm3 give GPa, m/s and kg/m3 give Pa.
 
-All files must have the same grid, which is also that of the output. If all parameters are numbers, the grid is given by n1=, n2=, n3= or by the axes of a dataset on standard input.
+All files must have the same grid, which is also the grid of the output. If all parameters are numbers, the grid is given by n1=, n2=, n3= or by the axes of a dataset on standard input.
 
 Symmetry classes (exact formulas, nothing is linearised):
   sym=iso                c33 = ro vp^2, c55 = ro vs^2, c13 = c33 - 2 c55

@@ -67,7 +67,7 @@ fn elements<T: Element>(input: &mut Input) {
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(header) = Header::parse(bytes) {
         getters(&header);
-        // The history of a header reads as the same header.
+        // Reading the history of a header again gives the same header.
         let again = Header::parse(header.history()).expect("a history is a header");
         assert!(again.entries().eq(header.entries()));
     }

@@ -36,9 +36,9 @@ pub struct DataFile {
     pub path: PathBuf,
     /// A warning, if another file of that name may be meant.
     pub doubt: Option<String>,
-    /// Whether it lies in the current folder, not in that of the header, and was chosen by its length alone.
+    /// Whether it lies in the current folder rather than the header's folder, and was chosen by its length alone.
     pub guessed: bool,
-    /// The path of another header that it was written with and that still names it.
+    /// The path of another header with which it was written and which still names it.
     pub of_other: Option<PathBuf>,
 }
 
@@ -64,14 +64,14 @@ pub fn data_file(path: &Path, header: &Header) -> Result<Option<DataFile>> {
     }))
 }
 
-/// Whether both files exist and are different ones.
+/// Whether both files exist and are different files.
 fn is_other(one: &Path, other: &Path) -> bool {
     let id = |path: &Path| File::open(path).ok().and_then(|file| file_id(&file));
     id(one).is_some_and(|one| id(other) != Some(one))
 }
 
-/// Whether the header at this path names these data, in its own folder or, if no such file exists there, in
-/// the current one.
+/// Whether the header at this path names these data, in its own folder or, if the file does not exist there, in the
+/// current folder.
 fn names(header: &Path, data: &File) -> bool {
     let read = |file: File| Header::read(&mut BufReader::new(file)).ok();
     let Some(named) = File::open(header)
@@ -91,13 +91,13 @@ fn shown(path: &Path) -> String {
     format!("data file {}", path.display())
 }
 
-/// Opens the file that `in=` names: as named, else in the folder of the header, whose path is `place` if it
-/// has one.
+/// Opens the file that `in=` names: as named or, if it does not exist there, in the folder of the header, whose path is
+/// `place` if it has one.
 ///
-/// Where both exist, the attribute that this library gives to its data files shows which one belongs to the
-/// header. Without the attribute, the file whose length agrees with the header is taken if there is only one;
-/// else the one in the current directory, as in Madagascar, with a warning. Where both belong to other
-/// headers, the one in the header's folder is taken, with a warning.
+/// Where both exist, the attribute that this library gives to its data files shows which one belongs to the header.
+/// Without the attribute, the file whose length agrees with the header is used if there is only one; otherwise the file
+/// in the current directory is used, as in Madagascar, with a warning. If both belong to other headers, the file in the
+/// header's folder is used, with a warning.
 pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> Result<OpenData> {
     let here = open_file(path, &shown(path), "a file of numbers");
     let first = |file: File, doubt: Option<String>| OpenData {

@@ -23,9 +23,9 @@ impl Input {
         }
     }
 
-    /// Finds out whether elements can be read by position, and if so whether the file holds all of them. If
-    /// `cut` allows it, data that end early are read up to their last complete record: the header then gets
-    /// that length in a new line.
+    /// Finds out whether elements can be read by position, and if so whether the file holds all of them. If `cut`
+    /// allows it, data that end early are read up to their last complete record: a new line in the header then sets
+    /// that length.
     pub(super) fn measure(&mut self, cut: Cut) -> Result<()> {
         let meta = self.reader.get_ref().metadata().map_err(|e| self.unreadable(e))?;
         if !meta.is_file() || !self.format.is_binary() {

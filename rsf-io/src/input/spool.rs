@@ -9,8 +9,8 @@ use crate::data::{Complex, Element, Form, Kind};
 use crate::{Error, Result};
 
 impl Input {
-    /// The rest of data in text form, exactly as in the file; `self` then has no elements left.
-    /// Returns an error for data in another form.
+    /// The remaining data in text form, exactly as in the file; `self` then has no elements left. Returns an error for
+    /// data in another form.
     pub fn text_left(&mut self) -> Result<Vec<u8>> {
         if self.format.is_binary() {
             return Err(Error::new(format!("{}: {} is not text", self.name, self.format)));
@@ -23,7 +23,8 @@ impl Input {
         Ok(text)
     }
 
-    /// Writes the remaining elements to `file` as native numbers. The input returned reads them from there, counted from 0.
+    /// Writes the remaining elements to `file` as native numbers. The returned input reads them from this file, counted
+    /// from 0.
     pub(crate) fn spooled(mut self, file: File) -> Result<Self> {
         let mut sink = BufWriter::with_capacity(PIECE, &file);
         let len = self.remaining();

@@ -52,7 +52,7 @@ impl Job {
             .collect())
     }
 
-    /// The program's declared name, whatever name it was called by.
+    /// The program's declared name, even if it was called by another name.
     pub fn declared_name(&self) -> &'static str {
         self.program.name
     }

@@ -6,7 +6,7 @@ use crate::axis::MAX_AXES;
 use crate::number::{format_g, leading_f32, shortest_g};
 
 impl Output {
-    /// Sets n, o, d, label and unit of axis `i`, counted from 1. If the axis has no label or unit, an old one
+    /// Sets n, o, d, label and unit of axis `i`, counted from 1. If the axis has no label or unit, an old label or unit
     /// in the history is emptied.
     pub fn set_axis(&mut self, i: usize, axis: &Axis) {
         self.put_int(&format!("n{i}"), i64::try_from(axis.n).unwrap_or(i64::MAX));
@@ -43,9 +43,9 @@ impl Output {
         }
     }
 
-    /// Puts a real number into the header: with the six digits of Madagascar if they read as the same number;
-    /// else with the digits of the history, if it has that number under this key or for another axis, so that
-    /// unchanged and transposed axes keep all of their digits; else with as many digits as it takes.
+    /// Puts a real number into the header: with the six digits of Madagascar if they read as the same number; otherwise
+    /// with the digits of the history, if it has that number under this key or for another axis, so that unchanged and
+    /// transposed axes keep all of their digits; otherwise with as many digits as are needed.
     pub fn put_float(&mut self, key: &str, value: f32) {
         let usual = leading_f32(format_g(f64::from(value), 6).as_bytes()).0 == value;
         let kept = if usual { None } else { self.known(key, value) };

@@ -184,8 +184,8 @@ impl Output {
         }
     }
 
-    /// Begins with the elements of the interrupted run: those in this data file stay, and those in another
-    /// are copied.
+    /// Begins with the elements of the interrupted run: elements in this data file are kept, and elements in another
+    /// file are copied.
     pub(super) fn recall(&mut self) -> Result<()> {
         let Some(before) = self.before.take() else {
             return Ok(());

@@ -8,11 +8,11 @@ use crate::memory::gigabytes;
 use crate::{Error, Result};
 
 impl Output {
-    /// Refuses `elements` elements if the disk has no room for them. Without this check a run would fail only
+    /// Refuses `elements` elements if the disk has too little space for them. Without this check a run would fail only
     /// after it had filled the disk.
     ///
     /// # Errors
-    /// Returns an error if the system reports how much room there is, and it is too little.
+    /// Returns an error if the system reports the free space and it is too small.
     pub fn ensure_disk(&self, elements: u64) -> Result<()> {
         let Some(file) = self.data.as_ref().map(|data| data.get_ref()) else {
             return Ok(());

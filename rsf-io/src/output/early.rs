@@ -21,10 +21,10 @@ impl Output {
         Ok((1..axis).map(|i| header.axis(i).n as u64).product())
     }
 
-    /// Ends the dataset after `records` complete records along its last axis `axis`: the rest is cut off, and
-    /// the header gets that length in a new line. In a pipe the header was already sent, and readers see the
-    /// end of the data. A dataset whose header was not yet written is removed, as it is when it is dropped.
-    /// Returns an error if a write fails.
+    /// Ends the dataset after `records` complete records along its last axis `axis`: all later elements are removed,
+    /// and a new line in the header sets that length. In a pipe the header was already sent, and readers see the end of
+    /// the data. A dataset whose header was not yet written is removed, as it is when it is dropped. Returns an error
+    /// if a write fails.
     pub fn finish_at(mut self, axis: usize, records: u64) -> Result<()> {
         let elements = records * self.record(axis)?;
         let Some(data) = self.data.take().filter(|_| self.begun) else {

@@ -59,7 +59,7 @@ def spectra():
     density, vp, vs = (polynomials(column) for column in (2, 3, 4))
     eta = numpy.zeros((4, 100), order="F")
     eta[0] = 1
-    # No attenuation: tipsv takes a negative Q for none, tish needs a large one
+    # There is no attenuation: tipsv reads a negative Q as none, tish needs a large Q
     none, large = padded([-1.0] * len(SHELLS), 100), padded([1e9] * len(SHELLS), 100)
     moment = numpy.array([[RR, RT, RP], [RT, TT, TP], [RP, TP, PP]], order="F")
     theta = padded(numpy.radians([distance for distance, _ in STATIONS]), 1000)

@@ -90,7 +90,7 @@ def write(target: Source, array: Any, **keys: Any) -> None:
 def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
     """Values on a regular grid: `z=(0, 10)` is an axis with its origin and spacing, in the order of the array's dimensions.
 
-    A number instead of an array fills the grid; each axis then has three numbers, `z=(0, 10, 101)`. `unit` is that of the axes.
+    A number instead of an array fills the grid; each axis then has three numbers, `z=(0, 10, 101)`. `unit` is the unit of the axes.
     """
     values = np.asarray(values, dtype="f4")
     for name, axis in axes.items():

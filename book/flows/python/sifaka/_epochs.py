@@ -10,8 +10,8 @@ import numpy as np
 def places(inventory: Any, when: Any = None) -> Dict[str, Any]:
     """Latitude, longitude, elevation and depth of every station by its name, as stations= takes them from StationXML; different locations count as separate stations.
 
-    The position is that of the channel, else that of its station. Of several epochs the one that contains the time `when` counts, else the latest, with a
-    warning if positions differ.
+    The position is the position of the channel or, if there is none, of its station. Of several epochs the epoch that
+    contains the time `when` is used, otherwise the latest, with a warning if positions differ.
     """
     stays: Dict[str, list] = {}
     for network in inventory:

@@ -53,7 +53,7 @@ def read(path: Path, units: Optional[str]) -> Tuple[np.ndarray, np.ndarray, np.n
 
 def _unit_of(code: Optional[int], path: Path) -> Union[None, str, int]:
     """The unit of the axes of a projection, from its EPSG code, because a file need not repeat it; None for metres and for projections that the file defines itself."""
-    # 32767 is a projection without a code; those of UTM on WGS 84, ETRS89 and NAD83 and the map of the web are in metres.
+    # 32767 is a projection without a code; the codes of UTM on WGS 84, ETRS89 and NAD83 and the code of Web Mercator are in metres.
     if code in (None, 0, 32767, 3857) or 32601 <= code <= 32760 or 25828 <= code <= 25838 or 26901 <= code <= 26923:
         return None
     try:

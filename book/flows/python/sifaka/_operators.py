@@ -20,7 +20,7 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
 
     model, data: the inputs of the program with adj=n and with adj=y, as arrays or names of files; only their axes matter. Without `data` the program
     runs once on zeros to find its axes. Both are given by position, because programs have parameters of these names, as data="pressure".
-    parameters: those of the program. Arrays are written once, and every product is a run.
+    parameters: the parameters of the program. Arrays are written once, and every product is a run.
 
     The operator has to_model(vector) and to_data(vector), which return DataArrays. `pylops.aslinearoperator` (or `pylops.LinearOperator`) accepts it.
     """
@@ -39,7 +39,7 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
             if "adj" not in self.call.params:
                 raise ValueError(f"{self.call.name} has no adj=, so it is not a linear operator")
             self.model = template(model)
-            # Axes without names take those of the program's output with adj=y.
+            # Axes without names take the names of the program's output with adj=y.
             self.named = self.model
             self.data = template(data) if data is not None else self.apply(np.zeros(self.model.array.size), self.model, "n")
             super().__init__(np.dtype("f4"), (self.data.array.size, self.model.array.size))
@@ -65,7 +65,7 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
             answer = self.apply(vector, self.data, "y")
             values = self.fitting(answer, self.model)
             if answer.array.shape == self.model.array.shape and not all(axis.label for axis in self.model.axes):
-                # The label of a gradient is not that of any vector.
+                # The label of a gradient differs from the label of every vector.
                 self.named = self.model.like(answer.array, answer.axes)
             return values
 

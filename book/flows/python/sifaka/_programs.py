@@ -219,7 +219,7 @@ class Call:
         return path
 
     def inputs(self, given: tuple) -> Optional[str]:
-        """Assigns inputs without a name to the list of datasets of a program that has one, else to standard input, whose file is returned."""
+        """Assigns inputs without a name to the list of datasets if the program has one, otherwise to standard input, whose file is returned."""
         for value in given:
             same_places(value, self.receivers)
         lists = any(one["type"] == "words" and one["name"].startswith("file") for one in self.params.values())
@@ -273,7 +273,7 @@ def settle(before: Optional[str], out: str) -> None:
 
 
 def same_places(data: Any, points: Any) -> None:
-    """Raises ValueError if the receivers of the data lie elsewhere than those of rec=, or are in another order."""
+    """Raises ValueError if the receivers of the data differ from those of rec= in their positions or their order."""
     if points is None or not isinstance(data, xarray.DataArray) or "r" not in data.dims or not {"x", "z"} <= set(data.coords):
         return
     placed = with_places(data, points, {})
@@ -302,7 +302,7 @@ def has_axes(name: str, value: Any) -> None:
 
 
 def upright(value: Any) -> Any:
-    """A model with its dimensions in the order of an RSF file: first those with other names, then y, x and z."""
+    """A model with its dimensions in the order of an RSF file: first the dimensions with other names, then y, x and z."""
     if not isinstance(value, xarray.DataArray):
         return value
     return value.transpose(*[name for name in value.dims if name not in SPACE], *[name for name in SPACE if name in value.dims])
@@ -311,7 +311,7 @@ def upright(value: Any) -> Any:
 def whole(name: str, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     """Converts integers to single precision. Raises ValueError if one cannot be represented."""
     real = array.astype("f4")
-    # The comparison is in double precision: above 2^53 it misses what double precision rounds to the same value.
+    # The comparison is in double precision: above 2^53 it misses numbers that double precision rounds to the same value.
     wrong = (np.abs(array.astype("f8")) > EXACT) & (real.astype("f8") != array.astype("f8"))
     if wrong.any():
         raise ValueError(f"{name}: {array[wrong].flat[0]} cannot be represented in single precision, which holds all whole numbers up to {EXACT}: array.astype('f4') rounds")
@@ -381,7 +381,7 @@ def message_lines(process: "subprocess.Popen[str]", name: str, progress: Progres
 def run(program: str, *inputs: Any, progress: Progress = None, **parameters: Any) -> Any:
     """Runs a program and returns what it wrote to standard output.
 
-    inputs: standard input (or, of programs that take a list of datasets, all of them). parameters: those of the program; an input may be a file name or an
+    inputs: standard input (or, of programs that take a list of datasets, all of them). parameters: the parameters of the program; an input may be a file name or an
     array, and an output a file name or True; out= names a file for standard output, which is returned instead of its array. Messages other than warnings
     are printed with verb=True, and the report on a mesh unless judge=False; plan=True returns the plan. progress: True shows steps and rate; a function is called with the number of steps done and that of all steps.
 

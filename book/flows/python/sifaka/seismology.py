@@ -92,12 +92,12 @@ def one_event(event: Any) -> Any:
 
 
 def mechanism_of(event: Any) -> Any:
-    """The preferred focal mechanism of the event, else the first; None if there is none."""
+    """The preferred focal mechanism of the event, otherwise the first; None if there is none."""
     return event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
 
 
 def moment_tensor(event: Any) -> Any:
-    """The moment tensor of the preferred focal mechanism, else of the first. Raises ValueError if there is none."""
+    """The moment tensor of the preferred focal mechanism, otherwise of the first. Raises ValueError if there is none."""
     event = one_event(event)
     tensor = getattr(mechanism_of(event), "moment_tensor", None)
     if getattr(tensor, "tensor", None) is None:
@@ -106,7 +106,7 @@ def moment_tensor(event: Any) -> Any:
 
 
 def origin_of(event: Any) -> Any:
-    """The origin for which the moment tensor was derived (the centroid), else the preferred origin, else the first, as quakeml= chooses it."""
+    """The origin for which the moment tensor was derived (the centroid), otherwise the preferred origin, otherwise the first, as quakeml= chooses it."""
     event = one_event(event)
     derived = getattr(getattr(mechanism_of(event), "moment_tensor", None), "derived_origin_id", None)
     centroid = next((place for place in event.origins if derived is not None and place.resource_id.id == derived.id), None)
@@ -114,7 +114,7 @@ def origin_of(event: Any) -> Any:
 
 
 def hypocentre_of(event: Any) -> Any:
-    """The preferred origin of the event, else the first."""
+    """The preferred origin of the event, otherwise the first."""
     return event.preferred_origin() or (event.origins or [None])[0]
 
 
@@ -131,7 +131,7 @@ def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
 def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict[str, Any]:
     """sou=, src= and the moment tensor of an event with a focal mechanism, for a grid with x east, y north and z down.
 
-    The position is that of the origin for which the tensor was derived (the centroid), else that of the preferred origin. Its depth counts from sea
+    The position is the origin for which the tensor was derived (the centroid), otherwise the preferred origin. Its depth counts from sea
     level, which is at z = `ground`. An event without a tensor is refused: give its mechanism yourself.
     """
     place, tensor = origin_and_tensor(event)
@@ -142,7 +142,7 @@ def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict
 
 
 def half_duration_of(event: Any) -> float:
-    """Half of the duration of the event's source time function in s, else the value that the Global CMT catalogue uses for its moment, as with quakeml=."""
+    """Half of the duration of the event's source time function in s, otherwise the value that the Global CMT catalogue uses for its moment, as with quakeml=."""
     solution = moment_tensor(event)
     duration = getattr(solution.source_time_function, "duration", None)
     if duration is not None:
@@ -156,8 +156,8 @@ def half_duration_of(event: Any) -> float:
 def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> None:
     """Writes an event as the CMTSOLUTION file that cmt= of sfsem3d-gpu and sfvsfd3d-gpu reads.
 
-    half_duration: in s; without it that of the event, by the rule of quakeml=: half of the duration of its source time function, else
-    1.05e-8 times the cube root of its moment in dyne cm. The file has the body-wave and surface-wave magnitudes of the event, or 0. Its first
+    half_duration: in s; without it the half duration of the event, by the rule of quakeml=: half of the duration of its
+    source time function, otherwise 1.05e-8 times the cube root of its moment in dyne cm. The file has the body-wave and surface-wave magnitudes of the event, or 0. Its first
     line is the preferred origin of the event; latitude, longitude, depth and time shift are those of the origin for which the tensor was derived.
     """
     event = one_event(event)
@@ -180,9 +180,9 @@ def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> No
 
 
 def stations_file(inventory: Any, path: str, event: Any = None) -> None:
-    """Writes the STATIONS file that stations= of sfsem3d-gpu and sfvsfd3d-gpu reads; event= is that of `receivers`.
+    """Writes the STATIONS file that stations= of sfsem3d-gpu and sfvsfd3d-gpu reads; event= is as in `receivers`.
 
-    Its names have no location: of several locations of a station the first one is written, and a warning names the others.
+    The names in the file have no location: of several locations of a station the first one is written, and a warning names the others.
     """
     lines: Dict[str, str] = {}
     missing = []
@@ -232,7 +232,7 @@ def begin(data: xarray.DataArray) -> Any:
 
 
 def numbers(data: xarray.DataArray) -> List[int]:
-    """The numbers of receivers from 0 on: their coordinate r if it holds whole numbers, else their indices."""
+    """The numbers of receivers from 0 on: their coordinate r if it contains whole numbers, otherwise their indices."""
     places = np.asarray(data["r"].values, float) if "r" in data.coords else np.arange(data.sizes["r"])
     whole = np.rint(places).astype(int)
     kept = np.all(whole == places) and np.all(whole >= 0) and len(set(whole.tolist())) == len(whole)
@@ -286,8 +286,8 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
                 )
             letter, factor = orient[which]
             if kind == "J" and orient in (GRID, EAST_NORTH) and which in ("z", "x", "y"):
-                # x east, y north and z down form a left-handed system, so the curl about z is that about Z (up), and those about x
-                # and y are the negatives of those about E and N.
+                # x east, y north and z down form a left-handed system, so the curl about z equals the curl about Z (up),
+                # and the curls about x and y are the negatives of the curls about E and N.
                 factor = -factor
             codes = dict(zip(("network", "station", "location"), name.split(".")))
             header = dict(codes, channel=f"{band}{kind}{letter}", delta=step, starttime=start + float(data.t[0]))

@@ -66,7 +66,7 @@ def tti2d(mm, vp, vs, ro, epsilon, delta, nu, par):
 
 
 def tti3d(mm, vp, vs, ro, epsilon, delta, gamma, nu, alpha, par):
-    """Writes the planes of a VTI medium that is tilted by nu degrees about y and then rotated by alpha about z: 21 if necessary, else nine."""
+    """Writes the planes of a VTI medium that is tilted by nu degrees about y and then rotated by alpha about z: 21 if necessary, otherwise nine."""
     files = dict(vp=vp, vs=vs, ro=ro, epsilon=epsilon, delta=delta, gamma=gamma, nu=nu, alpha=alpha)
     return _planes(mm, "dim=3 sym=vti", files)
 

@@ -3,7 +3,7 @@
     python3 section.py side MESH DEGREES PIXELS > image.rsf
     python3 section.py slices|outer|colours|order MESH DEGREES PIXELS SLICES > image.rsf
 
-The chunk is centred on 0 N 0 E. `side` draws the edges of elements on the side to the south. The others are views from above the
+The chunk is centred on 0 N 0 E. `side` draws the edges of elements on the side to the south. All others are views from above the
 edge between two sides, with the faces of elements in colours: for `slices` by SLICES x SLICES slices; for `outer` 1 if an
 element touches another slice, else -0.6; for `colours` by numbers that differ between elements with a point in common;
 for `order` by the numbers of the elements. All but `slices` omit the nearest slice, so that the three slices around it are
@@ -88,7 +88,7 @@ def side(elements, nodes, degrees, pixels):
 class Slices:
     """The positions of nodes and elements among slices of equal angles.
 
-    `at` consists of three arrays over the nodes: the radius divided by that of the Earth, and two angles in widths of a slice.
+    `at` consists of three arrays over the nodes: the radius divided by the Earth's radius, and two angles in widths of a slice.
     """
 
     def __init__(self, elements, nodes, degrees, parts):

@@ -1,7 +1,7 @@
 """Table 2, measured again: python3 table.py prints it and reports where README.md differs, python3 table.py write puts it there.
 
-The numbers are those of results-cpu.txt and results-gpu.txt, next to the paper's. Runs of fewer than 1000 steps are extrapolated to
-1000: the time of the steps grows, and that of the files remains the same.
+The numbers come from results-cpu.txt and results-gpu.txt, next to the paper's numbers. Runs of fewer than 1000 steps are extrapolated to
+1000: the time of the steps grows, and the time for files remains the same.
 """
 import os
 import sys

@@ -1,6 +1,6 @@
 """Run times of cubes, from results-*.txt of this folder and as published by the authors of the paper: whole programs, 1000 steps, isotropic.
 
-The paper's numbers are those of its figure 11, in book/uwa/geo2013ElasticModellingGPU/test3d/SConstruct of Madagascar.
+The paper's numbers come from its figure 11, in book/uwa/geo2013ElasticModellingGPU/test3d/SConstruct of Madagascar.
 """
 import os
 import sys

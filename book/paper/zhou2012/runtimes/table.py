@@ -1,6 +1,6 @@
 """GFLOP/s by the paper's count: python3 table.py prints them and reports where README.md has others, python3 table.py write puts them there.
 
-The rates are those of the group `scaling` of results-cpu.txt and results-gpu.txt: viscoelastic, sponge, free surface, steps only.
+The rates come from the group `scaling` of results-cpu.txt and results-gpu.txt: viscoelastic, sponge, free surface, steps only.
 """
 import math
 import os

@@ -8,8 +8,8 @@
 //! call the two directions forward and inverse transform).
 //!
 //! Both directions are linear, and each has an exact transpose. A sample of the corrected record depends on what the
-//! steps have recorded up to its time and a little longer: time dispersion spreads a pulse into an Airy function,
-//! whose tail is [`run_on`] steps long. A run therefore takes that many additional steps. The values after them are
+//! steps have recorded up to its time and a little longer: time dispersion spreads a pulse into an Airy function, whose
+//! tail is [`run_on`] steps long. A run therefore needs this many additional steps. The values after them are
 //! arbitrary, and both directions continue a series smoothly there, because a series that ends abruptly contains all
 //! frequencies.
 
@@ -146,7 +146,7 @@ impl TimeDispersion {
         values
     }
 
-    /// Divides values by the length, and doubles all but that of frequency zero, because each stands for two
+    /// Divides values by the length, and doubles all except the one at frequency zero, because each represents two
     /// frequencies.
     fn scaled(&self, mut values: Vec<Number>) -> Vec<Number> {
         for (q, value) in values.iter_mut().enumerate() {
@@ -180,8 +180,8 @@ impl TimeDispersion {
     }
 }
 
-/// The factor of the spectrum of a record in the transform to true time: the filter, times the density of the true
-/// frequencies among those of the steps, which a mean of two times contains already.
+/// The factor of a record's spectrum in the transform to true time: the filter, multiplied by the density of the true
+/// frequencies relative to the frequencies of the steps, which a mean of two times already contains.
 fn stretch((filter, density): (Number, f64), reading: Reading) -> Number {
     match reading {
         Reading::OfOneTime => filter * density,

@@ -77,7 +77,7 @@ impl Nonuniform {
         }
     }
 
-    /// The sums of these samples; missing ones are zero.
+    /// The sums of these samples; missing samples are zero.
     pub fn sums(&self, samples: &[f64]) -> Vec<Number> {
         let mut padded = self.there.make_input_vec();
         for (k, (x, correction)) in samples.iter().zip(&self.correction).enumerate() {

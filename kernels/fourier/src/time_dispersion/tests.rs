@@ -191,11 +191,11 @@ fn both_directions_have_their_transposes() {
     }
 }
 
-/// Each direction undoes the other, and a record that ends early is transformed as its part of a longer one.
+/// Each direction undoes the other, and a record that ends early is transformed like the same part of a longer record.
 #[test]
 fn directions_are_inverse_and_causal() {
     let (samples, spread) = (800, 3.0);
-    // There are pulses throughout, one of which is cut by the end.
+    // There are pulses throughout the series, and the last one is truncated.
     let series: Vec<f64> = (0..samples)
         .map(|n| {
             (0..18)

@@ -102,8 +102,7 @@ impl Cache {
         self.folder.as_ref().err().map(String::as_str)
     }
 
-    /// The machine code kept under a key; `None` where it is missing or damaged, or where other users could have
-    /// written it.
+    /// The machine code kept under a key; `None` if it is missing or damaged, or if other users could have written it.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.folder.as_ref().ok()?.join(key.file_name());
         let mut file = fs::File::open(path).ok()?;

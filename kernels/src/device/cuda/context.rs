@@ -1,4 +1,4 @@
-//! The context of one device, and errors that name the device and what it was doing.
+//! The context of one device, and errors that name the device and the failed action.
 
 use super::driver;
 use crate::Error;
@@ -46,7 +46,7 @@ impl Context {
             }),
         };
         let (mut device, mut raw) = (0, std::ptr::null_mut());
-        // SAFETY: both write what they return; the probe has started the driver.
+        // SAFETY: both calls write only their results; the probe has started the driver.
         unsafe {
             fail(sys::cuDeviceGet(&mut device, properties.number as i32))?;
             fail(sys::cuDevicePrimaryCtxRetain(&mut raw, device))?;
@@ -129,7 +129,7 @@ impl Context {
         }
         let doing = || format!("asking for access to the memory of {}", peer.name);
         let mut can = 0;
-        // SAFETY: the call writes one number; both devices are held.
+        // SAFETY: the call writes one number; both devices are kept alive.
         let code = unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.device, peer.device) };
         self.check(code, doing)?;
         if can == 0 {
@@ -137,7 +137,7 @@ impl Context {
         }
         self.bind()?;
         use CUresult::*;
-        // SAFETY: both contexts are held, and this one is bound.
+        // SAFETY: both contexts are kept alive, and this one is bound.
         match unsafe { sys::cuCtxEnablePeerAccess(peer.raw, 0) } {
             CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(true),
             CUDA_ERROR_PEER_ACCESS_UNSUPPORTED | CUDA_ERROR_TOO_MANY_PEERS => Ok(false),
@@ -148,7 +148,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it is released once, when nothing that lived on it is left. A drop cannot report an error.
+        // SAFETY: the context is released once, when nothing that used it remains. A drop cannot report an error.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn missing() -> Option<Vec<&'static str>> {
 /// Name, number and meaning of an error, such as `CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access ...`.
 pub(super) fn describe(code: CUresult) -> String {
     let (mut name, mut meaning): (*const c_char, *const c_char) = (std::ptr::null(), std::ptr::null());
-    // SAFETY: both write a pointer to a string that lives for ever, or null.
+    // SAFETY: both write a pointer to a string that lives forever, or null.
     unsafe {
         let _ = sys::cuGetErrorName(code, &mut name);
         let _ = sys::cuGetErrorString(code, &mut meaning);
@@ -106,7 +106,7 @@ pub(super) fn describe(code: CUresult) -> String {
     )
 }
 
-/// Advice to the user about an error that the caller's own message does not explain; empty where there is none.
+/// Advice to the user about an error that the caller's own message does not explain; empty if there is none.
 pub(super) fn advice(code: CUresult) -> &'static str {
     use CUresult::*;
     match code {

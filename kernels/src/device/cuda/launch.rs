@@ -82,13 +82,13 @@ unsafe impl Sync for Module {}
 impl Drop for Module {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: the module is unloaded once, when none of its kernels is left.
+            // SAFETY: the module is unloaded once, when none of its kernels remains.
             let _ = unsafe { sys::cuModuleUnload(self.raw) };
         }
     }
 }
 
-/// A compiled kernel; clones are handles to the same one.
+/// A compiled kernel; clones are handles to the same kernel.
 #[derive(Clone)]
 pub struct Kernel {
     module: Arc<Module>,
@@ -143,7 +143,7 @@ impl Kernel {
             ))
         })?;
         let mut raw = null_mut();
-        // SAFETY: the call writes one handle; the module is held, and the name ends with a zero.
+        // SAFETY: the call writes one handle; the module is kept alive, and the name ends with a zero.
         let code = unsafe { sys::cuModuleGetFunction(&mut raw, module.raw, symbol.as_ptr()) };
         module.context.check(code, || format!("looking for {full}"))?;
         Ok(Self {
@@ -208,7 +208,7 @@ impl Kernel {
         let (threads, shared) = (narrow(dims.threads), narrow(dims.shared));
         // The driver only reads the arguments, although its types allow it to change them.
         let list = args.as_ptr().cast_mut().cast::<*mut c_void>();
-        // SAFETY: the caller's promise; function and stream are held.
+        // SAFETY: guaranteed by the caller; the function and the stream are kept alive.
         let code = unsafe {
             sys::cuLaunchKernel(self.raw, x, y, z, threads, 1, 1, shared, stream, list, null_mut())
         };
@@ -216,7 +216,8 @@ impl Kernel {
     }
 }
 
-/// Numbers that do not fit become the largest one, which no device accepts: the driver's error then names the kernel.
+/// Numbers that do not fit become the largest number, which no device accepts: the driver's error then names the
+/// kernel.
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -229,7 +230,7 @@ pub struct Graph {
     kernels: Vec<Kernel>,
 }
 
-// SAFETY: it is only launched, and the driver locks it for that.
+// SAFETY: the graph is only launched, and the driver locks it during a launch.
 unsafe impl Send for Graph {}
 // SAFETY: as above.
 unsafe impl Sync for Graph {}
@@ -248,7 +249,7 @@ impl Graph {
         let outcome = work();
         let ended = capture.end();
         let kernels = launched();
-        // An error inside `work` is the cause; a broken recording is only its consequence.
+        // An error inside `work` is the cause; an invalid recording is only its consequence.
         outcome?;
         ended?;
         let mut graph = Self {
@@ -259,7 +260,7 @@ impl Graph {
         // SAFETY: the call writes one handle; the recording is complete.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut graph.raw, capture.graph, 0) };
         context.check(code, || graph.doing("preparing"))?;
-        // SAFETY: both are held.
+        // SAFETY: both are kept alive.
         let code = unsafe { sys::cuGraphUpload(graph.raw, stream) };
         context.check(code, || graph.doing("uploading"))?;
         Ok(graph)

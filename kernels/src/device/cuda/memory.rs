@@ -54,7 +54,7 @@ impl DeviceMemory {
     /// Fills the memory with zeros, as work of a stream.
     pub(super) fn clear(&self, stream: CUstream) -> Result<(), Error> {
         self.context.bind()?;
-        // SAFETY: the memory has that length, and work of the stream that uses it comes before or after.
+        // SAFETY: the memory has that length, and other work of the stream that uses it runs before or after this call.
         let code = unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes.max(1), stream) };
         self.context.check(code, || clearing(self.bytes))
     }
@@ -138,7 +138,7 @@ impl Memory for BorrowedMemory {
 impl Drop for BorrowedMemory {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: the handle is closed once, when nothing in this process uses it any more.
+            // SAFETY: the handle is closed once, when nothing in this process uses it any longer.
             let _ = unsafe { sys::cuIpcCloseMemHandle(self.address) };
         }
     }

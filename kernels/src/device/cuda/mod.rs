@@ -1,6 +1,6 @@
 //! NVIDIA GPUs. They are found without a panic, kernels are compiled when they are needed, and errors name the kernel.
 //!
-//! The driver and the compiler are loaded when a program asks for them; no part of CUDA is needed to build. This module
+//! The driver and the compiler are loaded when a program requests them; no part of CUDA is needed to build. This module
 //! calls the driver's functions directly instead of cudarc's safe layer, which takes memory from pools that peers
 //! cannot access, loses errors in drops, and panics where a library is missing.
 //!
@@ -162,21 +162,22 @@ impl Accelerator for Cuda {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: the source was checked, and the caller promises the rest.
+        // SAFETY: the source was checked, and the caller guarantees the other conditions.
         let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, self.streams.raw(stream)) };
         self.context
             .check(code, || format!("copying {bytes} bytes from the host"))
     }
 
-    /// The driver uses its own page-locked memory for such copies; allocating some for each copy took about 1.5 ms
-    /// with an H200.
+    /// The driver uses its own page-locked memory for such copies; allocating page-locked memory for each copy took
+    /// about 1.5 ms with an H200.
     unsafe fn put(&self, bytes: &[u8], to: u64) -> Result<(), Error> {
         if bytes.is_empty() {
             return Ok(());
         }
         self.context.bind()?;
         let stream = self.streams.raw(Stream::Main);
-        // SAFETY: the caller promises memory of that size; host memory that is not page-locked has been read on return.
+        // SAFETY: the caller guarantees memory of that size; host memory that is not page-locked has been read on
+        // return.
         let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, bytes.as_ptr().cast(), bytes.len(), stream) };
         self.context
             .check(code, || format!("copying {} bytes from the host", bytes.len()))?;
@@ -196,7 +197,7 @@ impl Accelerator for Cuda {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: the target was checked, and the caller promises the rest.
+        // SAFETY: the target was checked, and the caller guarantees the other conditions.
         let code = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.streams.raw(stream)) };
         self.context
             .check(code, || format!("copying {bytes} bytes to the host"))
@@ -215,7 +216,7 @@ impl Accelerator for Cuda {
         }
         self.context.bind()?;
         let (here, there, stream) = (self.context.raw(), peer.context.raw(), self.streams.raw(stream));
-        // SAFETY: the caller promises memory of that size; both devices are held.
+        // SAFETY: the caller guarantees memory of that size; both devices are kept alive.
         let code = unsafe {
             if self.context.is_same_device(&peer.context) {
                 sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream)
@@ -238,7 +239,7 @@ impl Accelerator for Cuda {
             let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
             recorded.push(kernel.clone());
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { kernel.launch(self.streams.raw(stream), dims, args)? };
         self.started(stream, || format!("running {} with {dims:?}", kernel.name()))
     }
@@ -249,14 +250,14 @@ impl Accelerator for Cuda {
 
     fn record(&self, stream: Stream, event: &Event) -> Result<(), Error> {
         self.context.bind()?;
-        // SAFETY: both are held.
+        // SAFETY: `self` owns the stream, and `event` owns the event.
         let code = unsafe { sys::cuEventRecord(event.raw, self.streams.raw(stream)) };
         self.context.check(code, || "setting an event".to_string())
     }
 
     fn wait(&self, stream: Stream, event: &Event) -> Result<(), Error> {
         self.context.bind()?;
-        // SAFETY: both are held.
+        // SAFETY: `self` owns the stream, and `event` owns the event.
         let code = unsafe { sys::cuStreamWaitEvent(self.streams.raw(stream), event.raw, 0) };
         self.context.check(code, || "waiting for an event".to_string())
     }
@@ -341,7 +342,7 @@ impl Accelerator for Cuda {
 
     unsafe fn signal(&self, stream: Stream, to: u64, number: u64) -> Result<(), Error> {
         self.context.bind()?;
-        // SAFETY: the caller promises memory of that size. Without flags the write follows all earlier writes of the
+        // SAFETY: the caller guarantees memory of that size. Without flags the write follows all earlier writes of the
         // stream.
         let code = unsafe { sys::cuStreamWriteValue64_v2(self.streams.raw(stream), to, number, 0) };
         self.context.check(code, || "sending a signal".to_string())
@@ -350,7 +351,7 @@ impl Accelerator for Cuda {
     unsafe fn await_signal(&self, stream: Stream, at: u64, number: u64) -> Result<(), Error> {
         let at_least = sys::CUstreamWaitValue_flags_enum::CU_STREAM_WAIT_VALUE_GEQ as u32;
         self.context.bind()?;
-        // SAFETY: the caller promises memory of that size.
+        // SAFETY: the caller guarantees memory of that size.
         let code = unsafe { sys::cuStreamWaitValue64_v2(self.streams.raw(stream), at, number, at_least) };
         self.context.check(code, || "waiting for a signal".to_string())
     }

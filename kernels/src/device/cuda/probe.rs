@@ -1,4 +1,5 @@
-//! The search for usable devices. It returns an error if there is none, and never panics, whatever is missing.
+//! The search for usable devices. It returns an error if there is none, and never panics, even if libraries or devices
+//! are missing.
 
 use super::{driver, nvrtc};
 use crate::device::accelerator::Properties;

@@ -101,7 +101,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// The one-way condition between a row and the row further in, for all components.
+    /// The one-way condition between a row and the adjacent row towards the interior, for all components.
     fn one_way(&self, at: (usize, usize), inner: (usize, usize), b: &[T], z: &Range<usize>) {
         let form = self.setup.frame.as_ref().map_or(Form::Box, |f| f.one_way.form);
         for component in 0..self.setup.padded.ndim() {

@@ -30,7 +30,7 @@ pub struct CpuSlab<T: Real> {
     pub(super) layout: Layout,
     /// Two time levels, `[component][ghost + own + ghost planes][row][z]`.
     pub(super) levels: [Buffer<T>; 2],
-    /// Index of the level `u(t)`; the other one is `u(t-dt)` and becomes `u(t+dt)`.
+    /// Index of the level `u(t)`; the other level is `u(t-dt)` and becomes `u(t+dt)`.
     pub(super) now: usize,
     direction: Direction,
     tiling: Tiling,

@@ -9,11 +9,11 @@ use std::ops::Range;
 pub struct OneWayRow<T> {
     /// `next` of this row, in place.
     pub next: *mut T,
-    /// `next` of the row further in.
+    /// `next` of the adjacent row towards the interior.
     pub next_in: *const T,
     /// `curr` of this row.
     pub curr: *const T,
-    /// `curr` of the row further in.
+    /// `curr` of the adjacent row towards the interior.
     pub curr_in: *const T,
     /// Form of the condition.
     pub form: Form,

@@ -53,7 +53,7 @@ pub const GHOST: usize = 2 * RADIUS;
 /// Number of planes at either end of the grid that are coupled by the one-way condition and must be updated together.
 pub(crate) const FACE: usize = one_way::DEPTH + 1;
 
-/// The requirements of this method for slabs. Planes of the frame are cheaper, because their medium is that of the
+/// The requirements of this method for slabs. Planes of the frame take less time, because they use the medium of the
 /// model's outermost plane, which stays in the cache (`benches/RESULTS-GPU.md`).
 pub const SLABS: Cutting = Cutting {
     least: GHOST,
@@ -113,7 +113,7 @@ impl Shot {
 /// Data that the slabs of one shot share.
 pub(crate) struct Setup<T> {
     pub padded: Padded,
-    /// Stiffness; its density array holds `dt^2/rho`.
+    /// Stiffness; its density array contains `dt^2/rho`.
     pub medium: Medium<T>,
     pub sources: Sources<T>,
     pub receivers: Receivers<T>,

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// One receiver: its lower cell and interpolation weights.
 struct Receiver<T> {
     cell: [usize; 3],
-    /// Weight of the upper neighbour along z, x, y; the weight of the lower cell is one minus it.
+    /// Weight of the upper neighbour along z, x, y; the weight of the lower cell is one minus this weight.
     beyond: [T; 3],
 }
 

@@ -61,8 +61,8 @@ const fn slots(ndim: usize) -> Slots {
 /// Derivative weights divided by the spacing, along z, row, plane.
 pub type Weights<T> = [[T; RADIUS]; 3];
 
-/// A block of cells of a plane: consecutive rows, and a range along `z` whose length is a multiple of that of a
-/// register.
+/// A block of cells of a plane: consecutive rows, and a range along `z` whose length is a multiple of the register's
+/// length.
 #[derive(Clone)]
 pub struct Block {
     /// Rows of the plane.
@@ -101,8 +101,7 @@ pub struct Layout {
     pub plane: usize,
     /// Stress ring, from row to row.
     pub ring: usize,
-    /// Distance of prefetching, 0 for none. Processors do not prefetch by themselves for as many rows as a formula
-    /// reads.
+    /// Prefetch distance, 0 for none. The hardware does not prefetch as many rows as a formula reads.
     pub ahead: usize,
 }
 
@@ -132,8 +131,8 @@ impl<T> StressPlane<T> {
 ///
 /// Pointers refer to the first cell of row 0 of the plane, and are not dereferenced for rows that do not exist.
 ///
-/// With `ANY` all coefficients are used, not only those of a medium whose symmetry planes are the coordinate planes.
-/// If the others are zero the results are the same.
+/// With `ANY` all coefficients are used, including those that vanish if the symmetry planes of the medium are the
+/// coordinate planes. If they are zero, the results are the same as without `ANY`.
 pub struct Stress<'a, T, const NDIM: usize, const CORE: bool, const ANY: bool> {
     /// Rows and cells along z to compute.
     pub block: Block,
@@ -153,7 +152,7 @@ pub struct Stress<'a, T, const NDIM: usize, const CORE: bool, const ANY: bool> {
 /// Four neighbours on either side must be readable.
 #[inline(always)]
 unsafe fn derive<S: Simd, T: Real>(s: S, p: *const T, stride: isize, w: &[Lane<S, T>; RADIUS]) -> Lane<S, T> {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     let pair =
         |m: isize| unsafe { Lane::load(s, p.offset(m * stride)) - Lane::load(s, p.offset(-m * stride)) };
     let mut sum = w[3] * pair(4);
@@ -206,7 +205,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         plane: &StressPlane<T>,
         (row, i): (usize, usize),
     ) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let line = *self.lines.get_unchecked(row) + i;
             let strain = self.strain(s, weights, &plane.u, row * self.layout.row + i);
@@ -264,7 +263,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         at: usize,
     ) -> [Lane<S, T>; STRESSES] {
         let (along_row, along_plane) = (self.layout.row as isize, self.layout.plane as isize);
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let (uz, up) = (u[0].add(at), u[1].add(at));
             let mut e = [derive(s, uz, 1, wz); STRESSES];
@@ -296,7 +295,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         line: usize,
         first: [usize; 3],
     ) -> Lane<S, T> {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         let c = |k: usize| unsafe { Lane::load(s, stiffness[k].add(line)) };
         let counts = |k: usize| k != first[2] && (NDIM == 3 || k < RP);
         // This is not a loop, because indexed values would be kept in memory instead of registers.
@@ -400,7 +399,7 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
         (row, i): (usize, usize),
     ) {
         let at = row * self.layout.row + i;
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let mut next = [Lane::splat(s, plane.sponge); NDIM];
             if DAMPED {
@@ -448,7 +447,7 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
     ) -> [Lane<S, T>; 3] {
         let [wz, wr, wp] = weights;
         let across = self.layout.ring as isize;
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let p = |k: usize| plane.stress[k].wrapping_add(at);
             let along = |k: usize| {

@@ -67,7 +67,7 @@ impl<T: Real> View<'_, T> {
         RADIUS..self.setup.padded.planes() - RADIUS
     }
 
-    /// Rows of such a plane in which forces act.
+    /// Rows of this plane in which forces act.
     fn live_rows<const NDIM: usize>(&self) -> Range<usize> {
         if NDIM == 3 {
             RADIUS..self.setup.padded.rows() - RADIUS

@@ -22,7 +22,8 @@ const WIDEST: usize = 56;
 pub(super) const TOGETHER: usize = 2;
 
 /// Number of planes of the ring for each stress if planes are swept one by one. Stresses differentiated along planes
-/// are needed four planes to either side, the others from the plane of the stress to the plane of the update.
+/// are needed four planes to either side; the others are needed from the plane of the stress to the plane of the
+/// update.
 const SLOTS: [usize; STRESSES] = [
     2 * RADIUS + 1,
     2 * RADIUS + 1,
@@ -47,7 +48,7 @@ pub(super) struct Tiling {
     /// Number of planes that a sweep computes together, row after row, so that data they share are loaded only once
     /// into the second-level cache.
     pub together: usize,
-    /// Distance of prefetching in cells; 0 for none.
+    /// Prefetch distance in cells; 0 for none.
     pub ahead: usize,
 }
 
@@ -174,7 +175,7 @@ impl Choice {
         }
     }
 
-    /// Tiles that touch at most `room` bytes. Long rows are faster, so that `z` is divided only if a dozen whole rows
+    /// Tiles that access at most `room` bytes. Long rows are faster, so that `z` is divided only if a dozen whole rows
     /// do not fit.
     fn fitting(p: &Padded, bytes: usize, (room, together): (usize, usize)) -> Self {
         let (rows, units) = (p.rows(), p.pitch() / PITCH);
@@ -337,7 +338,7 @@ mod tests {
         ]
     }
 
-    /// Second levels of 1 MiB and more get the tiles that were measured with 2 MiB, smaller ones wide tiles.
+    /// For second-level caches of 1 MiB and more, the tiles measured with 2 MiB are used; for smaller ones, wide tiles.
     #[test]
     fn tiles_of_a_volume_by_the_second_level() {
         let p = volume([200; 3], 48);
@@ -350,7 +351,7 @@ mod tests {
             assert_eq!((cells, together), (304, 1), "{kib}");
             assert!((NARROWEST..=WIDEST).contains(&rows), "{rows}");
         }
-        // Every thread gets the same number of columns, and data are prefetched.
+        // Every thread receives the same number of columns, and data are prefetched.
         let caches = Caches::given(512 << 10);
         let two = Choice::new(&p, 4, &caches, 2);
         assert_eq!((two.columns % 2, two.ahead), (0, AHEAD));

@@ -112,7 +112,8 @@ fn block<const D: usize>(
     }
 }
 
-/// Coefficients of a block, one set for all points or one for each point: `of` returns those of an element at a point.
+/// Coefficients of a block, one set for all points or one for each point: `of` returns the coefficients of an element
+/// at a point.
 fn numbers<const D: usize, const C: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,

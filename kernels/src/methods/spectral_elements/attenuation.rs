@@ -1,13 +1,13 @@
 //! Attenuation: three standard linear solids for shear and three for compression (Liu, Anderson & Kanamori 1976).
 //!
-//! The stress is reduced by the memory variables R of the deviatoric strain and of its trace, which obey dR/dt =
-//! -R/tau + P e with P = 2 mu_u y / (tau sum(tau_e/tau)) for shear, kappa_u y / (tau sum(tau_e/tau)) for compression,
-//! y = tau_e/tau - 1. A step is R <- A R + P (B e_old + C e_new), the Runge-Kutta scheme of order 4 for this linear
-//! equation. The strain is that of u + dt v as predicted by the previous step: u - dt^2 a, with the displacement of
-//! this step and the acceleration of the previous one, as in SPECFEM3D. With a single mechanism per point
-//! ([`Coarse`]) and with [`Followed::OfNow`] it is that of u, which needs no second gradient. The value kept between
-//! steps is Q = A R + P B e, so that neither old strains nor a second pass are needed: R = Q + P C e with the new e
-//! gives the current stress.
+//! The stress is reduced by the memory variables R of the deviatoric strain and of its trace, which obey dR/dt = -R/tau
+//! + P e with P = 2 mu_u y / (tau sum(tau_e/tau)) for shear, kappa_u y / (tau sum(tau_e/tau)) for compression, y =
+//! tau_e/tau - 1. A step is R <- A R + P (B e_old + C e_new), the Runge-Kutta scheme of order 4 for this linear
+//! equation. The strain is the strain of the displacement u + dt v that the previous step predicted: u - dt^2 a, with
+//! the displacement of this step and the acceleration of the previous one, as in SPECFEM3D. With a single mechanism per
+//! point ([`Coarse`]) and with [`Followed::OfNow`] it is the strain of u, which needs no second gradient. The value
+//! kept between steps is Q = A R + P B e, so that neither old strains nor a second pass are needed: R = Q + P C e with
+//! the new e gives the current stress.
 
 use pulp::Simd;
 
@@ -80,7 +80,7 @@ impl Relaxation {
     }
 
     /// The largest fraction of the unrelaxed shear or bulk modulus that a mechanism of [`Grain::Coarse`] takes at its
-    /// point. Near one, no stiffness would be left there for waves of low frequency.
+    /// point. If it were close to one, the point would have almost no stiffness for waves of low frequency.
     pub fn coarse_share<const D: usize>(&self, basis: &Basis) -> f64 {
         let shares = Coarse::new::<D>(basis).shares;
         let of = |long: &[f64; MECHANISMS]| {
@@ -114,12 +114,11 @@ impl Relaxation {
 /// The coefficients of the memory variables of a block.
 #[derive(Clone, Debug)]
 struct Laws {
-    /// The mechanisms of the deviator and those of the trace.
+    /// The mechanisms of the deviator and of the trace.
     of_parts: [[Mechanism; MECHANISMS]; 2],
-    /// The factors of shear and compression at every point, if the points differ; the laws are then those of unit
-    /// moduli.
+    /// The factors of shear and compression at every point, if the points differ; the laws are then for unit moduli.
     strengths: Option<Vec<[Lanes; 2]>>,
-    /// The mechanism of each point, if each has a single one.
+    /// The mechanism of each point, if each point has a single mechanism.
     coarse: Option<Coarse>,
     /// The strain that drives the variables.
     followed: Followed,
@@ -151,7 +150,7 @@ impl Grain {
     }
 }
 
-/// The mechanisms of an element's points if each has a single one: they alternate along every axis.
+/// The mechanisms of an element's points if each point has a single mechanism: they alternate along every axis.
 #[derive(Clone, Debug)]
 pub(super) struct Coarse {
     /// The mechanism of each local point.
@@ -178,7 +177,7 @@ impl Coarse {
     }
 }
 
-/// The coefficients of a step of every mechanism; the two laws are those of the deviator and of the trace.
+/// The coefficients of a step of every mechanism; the two laws apply to the deviator and to the trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Factors {
     /// A, the factor of the previous variable.
@@ -219,7 +218,7 @@ const fn components(dimension: usize) -> usize {
 
 impl Memory {
     /// Variables at rest. Each lane with an element has a relaxation and unrelaxed moduli (mu, kappa), or unit moduli
-    /// with the strengths of its points; `coarse` holds the mechanisms of points with a single one each.
+    /// with the strengths of its points; `coarse` contains the mechanisms of points that have a single mechanism each.
     pub(super) fn new<const D: usize>(
         points: usize,
         lanes: &[(Relaxation, [f64; 2])],
@@ -285,7 +284,8 @@ impl Memory {
         self.laws.coarse.is_some() || self.laws.followed == Followed::OfNow
     }
 
-    /// The gradient that drives the variables: the present one, or the one predicted by the previous step.
+    /// The gradient that drives the variables: the gradient of the current displacement, or of the displacement that
+    /// the previous step predicted.
     #[inline(always)]
     pub(super) fn followed<T>(&self, now: T, predicted: impl FnOnce() -> T) -> T {
         if self.follows_now() { now } else { predicted() }
@@ -342,7 +342,7 @@ impl Memory {
 }
 
 impl Laws {
-    /// The contribution of a component to the stress: from all mechanisms of a law, or from the single one of the
+    /// The contribution of a component to the stress: from all mechanisms of a law, or from the single mechanism of the
     /// point.
     #[inline(always)]
     fn of_component<S: Simd>(
@@ -417,7 +417,7 @@ mod tests {
     use crate::mesh::Basis;
     use crate::mesh::geometry::lattice;
 
-    /// The mean of a mechanism over an element equals that of the mechanism at all points, for any degree.
+    /// Over an element, a mechanism has the same mean as if it were present at all points, for any degree.
     fn balanced<const D: usize>(basis: &Basis) {
         let coarse = Coarse::new::<D>(basis);
         let mut own = [0.0; MECHANISMS];

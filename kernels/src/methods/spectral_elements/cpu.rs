@@ -45,7 +45,7 @@ macro_rules! by_length {
 }
 pub(super) use by_length;
 
-/// The range of the blocks of a part of a subdomain; those of the boundary come first.
+/// The range of blocks in a part of a subdomain; the blocks of the boundary come first.
 pub(super) fn part_of(part: Part, boundary: usize, all: usize) -> Range<usize> {
     match part {
         Part::Boundary => 0..boundary,
@@ -163,8 +163,8 @@ impl<const D: usize> Engine<D> {
         })
     }
 
-    /// Prepares another shot over the same mesh, starting from rest, with other sources and receivers. Everything
-    /// else in `setup` and `shot` must be as before.
+    /// Prepares another shot over the same mesh, starting from rest, with other sources and receivers. All other fields
+    /// of `setup` and `shot` must be unchanged.
     ///
     /// # Errors
     /// Returns the errors of a new subdomain; after an error the subdomain is unusable.

@@ -294,7 +294,7 @@ impl Share<'_> {
     }
 }
 
-/// Outgoing and incoming contributions of a stage in one buffer, with those to all neighbours first.
+/// Outgoing and incoming contributions of a stage in one buffer, with the contributions to all neighbours first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
     /// Numbers per contribution.

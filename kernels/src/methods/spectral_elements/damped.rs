@@ -52,8 +52,8 @@ pub(super) fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: u
             }
         }
         let across = if D == 3 { tables.weight[k] } else { 1.0 };
-        // The forces of the stresses across each axis with a layer are computed first, then those of all other
-        // stresses together.
+        // The forces due to the stresses across each axis with a layer are computed first, then the forces due to all
+        // other stresses together.
         for group in 0..=D {
             let is_in = |axis: usize| match group < D {
                 true => axis == group && damped.axes >> axis & 1 == 1,

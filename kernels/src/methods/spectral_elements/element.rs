@@ -339,7 +339,7 @@ pub(super) const fn voigt<const D: usize>(i: usize, k: usize) -> usize {
     }
 }
 
-/// Hooke's law with 21 constants, of which 2-D uses those of x and z.
+/// Hooke's law with 21 constants, of which only the constants of x and z are used in 2-D.
 pub(super) struct Anisotropic<'a>(pub(super) &'a [[Lanes; 21]]);
 
 impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
@@ -359,7 +359,7 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
                     for m in l..D {
                         let (row, column) = (voigt::<D>(i, k), voigt::<D>(l, m));
                         let entry = part.load(&constants[triangle(row.min(column), row.max(column))]);
-                        // Shear strains are twice those of the tensor.
+                        // Shear strains are twice the tensor components.
                         let strain = if l == m {
                             gradient[l][l]
                         } else {

@@ -1,7 +1,7 @@
 //! Fluids: a potential chi with u = grad(chi)/rho and p = -chi'' (Chaljub, Capdeville & Vilotte 2003).
 //!
-//! Free faces hold chi at zero, absorbing ones take chi'/(rho vp), and all others are rigid. Where a fluid and a
-//! solid share a face, the displacement u.n of the solid acts on the fluid, and the pressure of the fluid on the
+//! At free faces chi is zero, absorbing faces have the term chi'/(rho vp), and all other faces are rigid. Where a fluid
+//! and a solid share a face, the displacement u.n of the solid acts on the fluid, and the pressure of the fluid on the
 //! solid. The fluid is advanced first in a step, since the solid needs the new chi''.
 
 use std::ops::Range;
@@ -45,8 +45,8 @@ pub(super) struct Contact<const D: usize> {
     pub(super) normal: [f64; D],
 }
 
-/// The contacts at the points of a subdomain, including those of elements of other subdomains, in the order of fluid
-/// elements and faces.
+/// The contacts at the points of a subdomain, including the contacts of elements in other subdomains, in the order of
+/// fluid elements and faces.
 pub(super) fn contacts<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
@@ -83,7 +83,7 @@ pub(super) fn contacts<const D: usize>(
     contacts
 }
 
-/// The points of absorbing faces and of contacts, where terms other than those of elements act on a subdomain.
+/// The points of absorbing faces and of contacts, where terms in addition to the elements' forces act on a subdomain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surfaces<'a, const D: usize> {
     pub(super) faces: &'a [FacePoint<D>],

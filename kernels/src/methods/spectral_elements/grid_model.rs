@@ -138,7 +138,7 @@ impl<const D: usize> GridModel<D> {
         Ok(model)
     }
 
-    /// Attenuation of the regions, if the model has any; that of the points is relative to it.
+    /// Attenuation of the regions, if the model has any; the attenuation of the points is relative to it.
     pub fn relaxations(&self) -> Option<Vec<Relaxation>> {
         let (_, relaxation) = self.losses.as_ref()?;
         Some(vec![*relaxation; self.materials.len()])
@@ -278,10 +278,10 @@ impl<const D: usize> GridModel<D> {
         planes.each_ref().map(|plane| mean(plane, corners, inverse))
     }
 
-    /// Converts inverse quality factors of P and S to those of the shear and the bulk modulus.
+    /// Converts the inverse quality factors of P and S to the inverse quality factors of the shear and bulk moduli.
     fn of_moduli([p, s]: [f64; 2], law: &Law) -> [f64; 2] {
         let [mu, kappa] = moduli(law);
-        // The loss of P is the mean of those of its two moduli, weighted by their shares.
+        // The loss of P is the mean of the losses of the two moduli, weighted by their shares.
         let shear = 4.0 / 3.0 * mu / (kappa + 4.0 / 3.0 * mu);
         [s, (p - shear * s) / (1.0 - shear)]
     }

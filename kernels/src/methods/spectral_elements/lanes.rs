@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use crate::device::simd::{Lane, Real};
 
-/// Elements that are computed at once, one in each lane: a register of AVX-512, two of AVX2.
+/// Number of elements that are computed at once, one in each lane: one register of AVX-512, or two of AVX2.
 pub(super) const LANES: usize = 16;
 
 /// One number of every element of a block.

@@ -1,4 +1,4 @@
-//! The media at the points of elements: those of their region, or of a model that varies from point to point.
+//! The media at the points of elements: the medium of their region, or a model that varies from point to point.
 
 use rayon::prelude::*;
 
@@ -14,7 +14,7 @@ pub struct PointMedium {
     pub medium: Medium,
     /// P and S speed (m/s), for absorbing faces.
     pub speeds: [f64; 2],
-    /// The loss of the point if the run has attenuation; `None` for that of its region.
+    /// The loss of the point if the run has attenuation; `None` if the point has the loss of its region.
     pub loss: Option<Loss>,
 }
 
@@ -23,7 +23,8 @@ pub struct PointMedium {
 pub struct Loss {
     /// Ratios of the unrelaxed shear and bulk modulus to the given ones.
     pub factors: [f64; 2],
-    /// Shares of the mechanisms in the unrelaxed shear and bulk modulus over those of the region's relaxation.
+    /// The shares of the mechanisms in the unrelaxed shear and bulk moduli, divided by the shares in the region's
+    /// relaxation.
     pub shares: [f64; 2],
     /// The derivatives of both with respect to the quality factors of P and S, if these vary from point to point.
     pub slopes: Option<LossSlopes>,
@@ -41,13 +42,13 @@ pub struct LossSlopes {
 
 /// A model that can be evaluated at any position.
 ///
-/// It is evaluated several times per element and must always return the same media. All elements of a region have one
-/// kind of law, that of the region's medium: fluid, isotropic solid or 21 constants. Points on a side shared by two
-/// regions are evaluated for both regions, so a model can be discontinuous there; their coordinates are computed from
-/// single elements and differ by rounding.
+/// It is evaluated several times per element and must always return the same media. All elements of a region have the
+/// kind of law of the region's medium: fluid, isotropic solid or 21 constants. Points on a side shared by two regions
+/// are evaluated for both regions, so a model can be discontinuous there; their coordinates are computed from single
+/// elements and differ by rounding.
 pub trait PointMedia<const D: usize>: Send + Sync {
-    /// The media at the points of an element of a region at these positions (m; the axis u fastest), in the same
-    /// order, or `None` if the constants of the region hold.
+    /// The media at the points of an element of a region at these positions (m; the axis u fastest), in the same order,
+    /// or `None` if the constants of the region apply.
     fn of_element(&self, element: usize, region: usize, positions: &[[f64; D]]) -> Option<Vec<PointMedium>>;
 }
 
@@ -84,7 +85,7 @@ impl Contents {
         own.speeds.map(|speed| own.medium.density * speed)
     }
 
-    /// Shear and bulk modulus of a point, unrelaxed if there is attenuation. Those of a table of constants are its
+    /// Shear and bulk modulus of a point, unrelaxed if there is attenuation. For a table of constants, they are its
     /// Voigt means.
     pub(super) fn moduli(&self, point: usize) -> [f64; 2] {
         let (factors, [mu, kappa]) = (self.factors(point), moduli(&self.medium(point).law));
@@ -101,7 +102,8 @@ impl Contents {
         self.at(point).loss.as_ref()
     }
 
-    /// Factors from the mechanisms of a region for unit moduli to those of a point: for shear and for compression.
+    /// Factors that convert a region's mechanisms for unit moduli to the mechanisms at a point: for shear and for
+    /// compression.
     pub(super) fn strengths(&self, point: usize) -> [f64; 2] {
         let shares = self.at(point).loss.map_or([1.0; 2], |loss| loss.shares);
         let [mu, kappa] = self.moduli(point);
@@ -177,7 +179,7 @@ impl<const D: usize> Setup<'_, D> {
         self.relaxations.map(loss)
     }
 
-    /// The slowest speed of every element, m/s: that of S, in fluids that of P.
+    /// The slowest speed in every element, m/s: the S speed, or the P speed in fluids.
     pub fn slowest(&self) -> Vec<f64> {
         let table = Tabulated::new(self.mesh.order(), self.basis);
         let slowest = |element: usize| {

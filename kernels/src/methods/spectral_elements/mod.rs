@@ -129,13 +129,13 @@ pub enum Grain {
     Fine,
     /// One mechanism at each point and all of them in every element, which needs a third of the memory: the
     /// coarse-grained attenuation of Day (1998), for spectral elements as in van Driel & Nissen-Meyer (2014). The
-    /// mechanism of a point is strengthened such that its mean over the element, with the quadrature weights, equals
-    /// that of all mechanisms.
+    /// strength of the mechanism at a point is increased so that its mean over the element, with the quadrature
+    /// weights, equals the mean of all mechanisms.
     Coarse,
 }
 
-/// The strain that drives the mechanisms if all are at every point; those of [`Grain::Coarse`] follow the strain of
-/// the current step.
+/// The strain that drives the mechanisms if all are at every point; the mechanisms of [`Grain::Coarse`] follow the
+/// strain of the current step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Followed {
     /// The strain predicted by the previous step, as in SPECFEM3D: a different error of second order in the time step.
@@ -228,7 +228,7 @@ impl<const D: usize> Default for Shot<D> {
 }
 
 impl<const D: usize> Shot<D> {
-    /// The quantity of snapshots: pressure if the receivers record it, else velocity.
+    /// The quantity of snapshots: pressure if the receivers record it, otherwise velocity.
     pub fn snapshot_quantity(&self) -> Quantity {
         match self.quantity {
             Quantity::Pressure => Quantity::Pressure,
@@ -269,8 +269,8 @@ pub fn subdomains<const D: usize>(
     Group::new(engines?, shot.schedule())
 }
 
-/// Prepares subdomains for another shot over the same mesh, starting from rest, with other sources and receivers.
-/// Everything else in `setup` and `shot` must be as before.
+/// Prepares subdomains for another shot over the same mesh, starting from rest, with other sources and receivers. All
+/// other fields of `setup` and `shot` must be unchanged.
 ///
 /// # Errors
 /// Returns the errors of [`subdomains`]; after an error the subdomains are unusable.

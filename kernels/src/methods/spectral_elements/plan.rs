@@ -1,4 +1,4 @@
-//! Measures the speed of processors on meshes like that of a run, within a second or two on a small box.
+//! Measures the speed of processors on meshes similar to the mesh of a run: a small box, for a second or two.
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ fn commonest<const D: usize>(setup: &Setup<D>) -> usize {
 fn parts<const D: usize>(along: usize, length: f64) -> Parts<D> {
     let split = |k: usize, n: usize| -> [usize; D] { std::array::from_fn(|a| k / n.pow(a as u32) % n) };
     let join = |at: [usize; D]| at.iter().rev().fold(0, |sum, k| sum * (along + 1) + k);
-    // Gmsh numbers the corners of the lower side in a circle, then those of the upper one.
+    // Gmsh numbers the corners of the lower side in a circle, then the corners of the upper side.
     let corner = |k: usize| -> [usize; D] {
         let round = [[0, 0], [1, 0], [1, 1], [0, 1]][k % 4];
         std::array::from_fn(|a| if a < 2 { round[a] } else { k / 4 })

@@ -38,8 +38,8 @@ pub(super) struct Placed<const C: usize> {
     pub(super) history: Vec<f32>,
 }
 
-/// Sorts the sources that lie in `count` blocks into a list per block: each acts with equal shares in the elements
-/// that `elements` returns for the one that was found, with weights by `weigh`.
+/// Sorts the sources that lie in `count` blocks into a list per block: a source acts with equal shares in the elements
+/// that `elements` returns for the element in which it was found, with weights from `weigh`.
 fn sort<const D: usize, const C: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
@@ -284,7 +284,7 @@ pub struct Receiver<const D: usize> {
 }
 
 impl<const D: usize> Receiver<D> {
-    /// A receiver in an element with these points of the subdomain.
+    /// A receiver in an element; `points` are the element's points in the subdomain.
     pub(super) fn new(
         setup: &Setup<D>,
         points: Vec<u32>,

@@ -26,7 +26,7 @@ pub(super) struct Recording<const D: usize> {
     /// The points of these ranges; `None` outside the mesh.
     pub(super) snapshot_points: Vec<Option<Receiver<D>>>,
     pub(super) pieces: VecDeque<Vec<f32>>,
-    /// Global numbers of the points, in ascending order, and the ranges of those that no lower subdomain has.
+    /// Global numbers of the points, in ascending order, and the ranges of the points that no lower subdomain has.
     pub(super) global: Vec<u32>,
     pub(super) owned: Vec<Range<usize>>,
     /// The subdomain's elements, in ascending order, with their regions and centres.
@@ -57,7 +57,7 @@ impl<const D: usize> Recording<D> {
     /// Finds the receivers and the snapshot points that lie in the subdomain's elements.
     ///
     /// # Errors
-    /// Returns an error for a receiver outside the mesh, and for a quantity that only other methods record.
+    /// Returns an error for a receiver outside the mesh, and for a quantity that only other methods can record.
     pub(super) fn new(
         setup: &Setup<D>,
         shot: &Shot<D>,
@@ -111,7 +111,7 @@ impl<const D: usize> Recording<D> {
         })
     }
 
-    /// Replaces the receivers by those of another shot.
+    /// Replaces the receivers by another shot's.
     pub(super) fn take(&mut self, shot: &Shot<D>, receivers: Vec<(usize, Receiver<D>)>) {
         (self.quantity, self.count) = (shot.quantity, shot.receivers.len());
         self.receivers = receivers;

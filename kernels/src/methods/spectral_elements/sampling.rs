@@ -122,7 +122,7 @@ impl<const D: usize> Sampling<D> {
         })
     }
 
-    /// The nodes, among those of all grids, and the weights for a position in a region.
+    /// The nodes (as indices into the nodes of all grids) and the weights for a position in a region.
     ///
     /// # Errors
     /// Returns an error for a position beyond the grid, or without a node of the region near it.

@@ -16,8 +16,8 @@ pub(super) struct Scratch<const C: usize> {
     pub(super) force: Vec<[Lanes; C]>,
     /// Fluxes of a layer of points along each axis of the cell: `[axis][point]`.
     pub(super) flux: [Vec<[Lanes; C]>; 3],
-    /// In perfectly matched layers, the forces of the stresses across each axis with a layer, and those of all other
-    /// stresses together: `[axis, or D for the others][point]`.
+    /// In perfectly matched layers, the forces due to the stresses across each axis with a layer, and the forces due to
+    /// all other stresses together: `[axis, or D for the others][point]`.
     pub(super) along: Vec<[Lanes; C]>,
     /// Cofactors on a layer of points, `[point][axis of the cell][axis of space]`, and the stresses there,
     /// `[point][axis of space][component]`.

@@ -1,8 +1,8 @@
 //! The shape of elements, recomputed in every step: nodes need a tenth of the memory of inverse Jacobians at all
 //! points.
 //!
-//! Elements are stored as hexahedra of 27 nodes (quadrilaterals of 9) whatever their order: sums along one axis after
-//! the other yield Jacobians from the nodes with few operations per point. Nodes are relative to the centre of their
+//! Elements are stored as hexahedra of 27 nodes (quadrilaterals of 9) for either order: sums along one axis after the
+//! other yield Jacobians from the nodes with few operations per point. Nodes are relative to the centre of their
 //! element, so that single precision resolves an element at any position.
 
 use pulp::Simd;

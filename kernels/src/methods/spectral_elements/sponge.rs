@@ -6,10 +6,10 @@
 //! absorbing faces, half a step of the damping is part of the mass, so that the damping never adds energy and does
 //! not reduce the stable step.
 //!
-//! The impedance of the layer differs from that of the medium before it, so it reflects waves that are long compared
-//! with its thickness. For R = 0.03 the layer reflects 44, 17, 2.3, 1.7, 0.7 and 0.45 % of a plane P wave at normal
-//! incidence if L is 1/4, 1/2, 3/4, 1, 2 and 3 wavelengths (from the solution of the one-dimensional equation). Weaker
-//! damping is hardly better if L is small, and worse if it is large.
+//! The impedance of the layer differs from the impedance of the medium in front of it, so the layer reflects waves that
+//! are long compared with its thickness. For R = 0.03 the layer reflects 44, 17, 2.3, 1.7, 0.7 and 0.45 % of a plane P
+//! wave at normal incidence if L is 1/4, 1/2, 3/4, 1, 2 and 3 wavelengths (from the solution of the one-dimensional
+//! equation). Weaker damping is hardly better if L is small, and worse if it is large.
 
 use std::collections::HashMap;
 

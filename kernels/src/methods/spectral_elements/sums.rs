@@ -6,10 +6,10 @@ use super::assembly::{Block, place};
 use super::lanes::LANES;
 use crate::{Error, Hint, message};
 
-/// Consecutive points with the same number of contributions, such as those of faces or edges of the mesh.
+/// Consecutive points with the same number of contributions, such as the points on faces or edges of the mesh.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// The first point, and the one after the last.
+    /// The first point, and the point after the last one.
     first: u32,
     end: u32,
     /// The number of contributions to each of them.
@@ -22,7 +22,7 @@ struct Run {
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     runs: Vec<Run>,
-    /// Places of the subdomain's own contributions, followed by those of incoming contributions.
+    /// Places of the subdomain's own contributions, followed by the places of incoming contributions.
     places: Vec<u32>,
 }
 
@@ -30,8 +30,8 @@ pub(super) struct Sums {
 type Terms<'a, const C: usize> = (&'a [[f32; C]], &'a [[f32; C]]);
 
 impl Sums {
-    /// Prepares the sums over blocks of elements, of which `kept` have their contributions in memory at once, and
-    /// over incoming contributions, as (point, element, place).
+    /// Prepares the sums over blocks of elements, of which `kept` have their contributions in memory at once, and over
+    /// incoming contributions, which are given as (point, element, place).
     ///
     /// # Errors
     /// Returns an error for more contributions than 32 bits can count.

@@ -18,7 +18,7 @@ use crate::time_loop::Part;
 pub(super) struct Job<'a> {
     /// The index of the sample of the sources.
     pub(super) step: usize,
-    /// Whether the fields are still those of the previous step and must be predicted.
+    /// Whether the fields still belong to the previous step and must be predicted.
     pub(super) predicts: bool,
     /// Additional forces on the points of elements, `[block][lane][point][component]`; empty if there are
     /// none.

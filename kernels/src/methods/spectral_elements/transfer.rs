@@ -25,7 +25,7 @@ pub(super) fn gather<S: Simd, const D: usize, const C: usize>(
         }
         return;
     }
-    // There is no number after those of the last point.
+    // There is no number after the last point.
     let mut last = [0.0; 4];
     if let Some(point) = field.last() {
         last[..C].copy_from_slice(point);

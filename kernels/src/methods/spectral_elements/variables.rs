@@ -1,4 +1,4 @@
-//! Memory variables, one at a time.
+//! Memory variables, advanced one at a time.
 
 use pulp::Simd;
 

@@ -2,8 +2,8 @@
 //! the caches.
 //!
 //! A wave consists of a few blocks. It first predicts the fields of their points, unless an earlier wave has done so;
-//! after the blocks it completes the step at all points whose last elements were among them. Points are numbered in
-//! the order in which elements meet them, so both fronts follow the blocks closely if neighbours have close numbers.
+//! after the blocks it completes the step at all points whose last elements were among them. Points are numbered in the
+//! order in which elements meet them, so both fronts follow the blocks closely if the numbers of neighbours are close.
 //! Fields thus pass through the caches once per step instead of once in each of its three parts, and only the
 //! contributions of some blocks need memory.
 
@@ -25,7 +25,8 @@ pub(super) struct Wave {
 #[derive(Clone, Debug)]
 pub(super) struct Waves {
     pub(super) all: Vec<Wave>,
-    /// The number of blocks whose contributions are kept at once: block b overwrites those of block b - `kept`.
+    /// The number of blocks whose contributions are kept at once: block b overwrites the contributions of block b -
+    /// `kept`.
     pub(super) kept: usize,
     /// The points of the blocks. In a subdomain with neighbours these are all of its points, because its elements of
     /// the other kind may share points with a neighbour there.

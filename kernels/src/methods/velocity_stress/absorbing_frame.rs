@@ -129,7 +129,7 @@ type Factors<T> = [[cpml::Factors<T>; 2]; 3];
 
 /// The frame of a grid, shared by all slabs. Axes are z, row, plane.
 pub(super) struct Edges<T> {
-    /// Number of each row and plane among those of the frame, or [`NONE`].
+    /// Number of each row and plane among the rows and planes of the frame, or [`NONE`].
     lines: [Vec<usize>; 3],
     /// Number of rows and planes in the frame.
     counts: [usize; 3],
@@ -266,7 +266,7 @@ impl<T: Real> Edges<T> {
         cut(&self.depth, self.z[3], multiple)
     }
 
-    /// Index of each row (axis 1) or plane (axis 2) among those of the frame, or [`NONE`].
+    /// Index of each row (axis 1) or plane (axis 2) within the frame, or [`NONE`].
     pub fn lines(&self, axis: usize) -> &[usize] {
         &self.lines[axis]
     }
@@ -324,7 +324,7 @@ struct Sizes {
     plane: [usize; 3],
     /// Planes of a component.
     planes: [usize; 3],
-    /// The index in the frame of the first own plane that lies in it.
+    /// The index, among the planes of the frame, of the first own plane that lies in the frame.
     first: Option<usize>,
     /// Components per stage.
     on: usize,

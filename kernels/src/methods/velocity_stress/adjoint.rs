@@ -3,11 +3,11 @@
 //! symmetric. Weights that reproduce these fields give a source its strength at any depth, with an error of order
 //! three for forces and horizontal moments and of order two for the others.
 //!
-//! Let `D` be the derivative of the stresses at the velocities and `E` that of the velocities at the stresses, images
-//! included. An adjoint velocity `l` has the strain `-D^T l`, and its tractions `q` the force `-E^T q`. Close to a
-//! free surface the traction vanishes: the strain `d_z l_x` balances `d_x l_z`, and vice versa. So the fields that
-//! tend to `z^p` at depth obey `-D^T l_x(p) = p l_z(p-1)`, `-D^T l_z(p) = p l_x(p-1)` and `-E^T q(p) = p l(p-1)` for
-//! p up to two; the surface hardly affects higher powers.
+//! Let `D` differentiate stresses at the positions of velocities, and `E` velocities at the positions of stresses,
+//! including images. An adjoint velocity `l` has the strain `-D^T l`, and its tractions `q` the force `-E^T q`. Close
+//! to a free surface the traction vanishes: the strain `d_z l_x` balances `d_x l_z`, and vice versa. So the fields that
+//! tend to `z^p` at depth obey `-D^T l_x(p) = p l_z(p-1)`, `-D^T l_z(p) = p l_x(p-1)` and `-E^T q(p) = p l(p-1)` for p
+//! up to two; the surface hardly affects higher powers.
 
 use super::surface::Images;
 use crate::grid::solve::solved;

@@ -68,7 +68,7 @@ impl Attenuation {
         }
     }
 
-    /// The ratio of the fastest unrelaxed speed to that of the model: stiffness grows with frequency.
+    /// The ratio of the fastest unrelaxed speed to the fastest speed of the model: stiffness grows with frequency.
     pub fn quickening(&self, ndim: usize) -> f64 {
         let law = self.law(ndim);
         let finite = self
@@ -188,7 +188,7 @@ impl<T: Real> Relaxation<T> {
         self.patterns[0].len()
     }
 
-    /// `dt` times the relaxing stiffness of one place of [`super::rows::PAIR`].
+    /// `dt` times the relaxing stiffness of one place in [`super::rows::PAIR`].
     pub fn stiffness(&self, place: usize) -> &[T] {
         self.weak.stiffness(place)
     }
@@ -284,7 +284,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The loss of a cell; `q` holds the quality factor of every cell, or one for all.
+    /// The loss of a cell; `q` contains the quality factor of every cell, or one for all cells.
     fn loss(&mut self, q: &[f32], cell: usize) -> Loss {
         let q = if q.len() == 1 { q[0] } else { q[cell] };
         match self.last {
@@ -337,7 +337,7 @@ fn split<T: Real>(
     Ok(weak)
 }
 
-/// Splits a medium into an unrelaxed and a relaxing one. Normal stiffnesses relax like P waves and shear stiffnesses
+/// Splits a medium into an unrelaxed and a relaxing medium. Normal stiffnesses relax like P waves and shear stiffnesses
 /// like S waves; a coupling `c13 = (c13 + 2 c55) - 2 c55` has a part of each kind.
 pub(super) struct Split<'a> {
     pub padded: &'a Padded,

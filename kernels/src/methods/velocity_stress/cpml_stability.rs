@@ -38,7 +38,7 @@ impl Watch {
         (plane_names(self.padded.ndim()).len() + 1) * self.padded.model.n[0]
     }
 
-    /// The model's cells of a line that lie on a face with layers.
+    /// The cells of a line of the model that lie on a face with absorbing layers.
     fn face(&self, (x, y): (usize, usize), axis: usize, side: usize) -> Range<usize> {
         let n = self.padded.model.n;
         let outermost = if side == 0 { 0 } else { n[axis] - 1 };

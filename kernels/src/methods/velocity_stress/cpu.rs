@@ -1,7 +1,7 @@
 //! One slab of the velocity-stress method on processors: its fields and its two stages.
 //!
-//! A stage updates its own fields and reads only those of the other stage, so rows may be updated in any order, and
-//! any partition into slabs, tiles and threads gives the same bits.
+//! A stage updates its own fields and reads only the fields of the other stage, so rows may be updated in any order,
+//! and any partition into slabs, tiles and threads gives the same bits.
 
 use super::Setup;
 use super::absorbing_frame::Memory;

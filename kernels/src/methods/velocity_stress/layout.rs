@@ -1,6 +1,6 @@
 //! The fields, their order and their positions on the staggered grid.
 //!
-//! Normal stresses sit on the nodes; a velocity sits half a cell beyond its node along its own axis, a shear stress
+//! Normal stresses lie on the nodes; a velocity lies half a cell beyond its node along its own axis, a shear stress
 //! along both of its axes. In 3-D the fields are `vz vx vy`, `szz sxx syy szx szy sxy`; in 2-D `vz vx`, `szz sxx szx`.
 
 /// Width in cells of the rim along every face, which is never computed: the reach of the widest derivative. The rim

@@ -34,7 +34,7 @@ pub(super) const PLACES_2D: [usize; STIFFNESSES] = {
 /// `[plane][row][z]`; zero in the rim along `z`.
 pub struct Staggered<T> {
     padded: Padded,
-    /// The planes of the padded grid that this medium holds.
+    /// The planes of the padded grid on which this medium is stored.
     planes: Range<usize>,
     /// Distinct stiffnesses on the nodes, then shear stiffnesses.
     arrays: Vec<Buffer<T>>,
@@ -48,9 +48,9 @@ pub struct Staggered<T> {
 /// The planes and threads for which the medium is prepared.
 #[derive(Clone, Copy)]
 pub struct OnPlanes<'a> {
-    /// Threads that do the work.
+    /// The threads that perform the computation.
     pub cpu: &'a Cpu,
-    /// The planes of the grid that the medium holds.
+    /// The planes of the grid on which the medium is stored.
     pub planes: &'a Range<usize>,
     /// The planes on which the medium is computed; it stays zero on the others.
     pub prepared: &'a Range<usize>,
@@ -69,8 +69,8 @@ enum Mean {
 
 impl<T: Real> Staggered<T> {
     /// The medium on `planes` of a run with the time step `dt`, whose shear stiffnesses are given on the nodes or at
-    /// the shear stresses. It is zero on planes that are not `prepared`; `raw` must also hold the plane after each
-    /// prepared one.
+    /// the shear stresses. It is zero on planes that are not `prepared`; `raw` must also contain the plane after each
+    /// prepared plane.
     pub fn new(
         raw: &Medium<T>,
         class: Symmetry,
@@ -134,7 +134,7 @@ impl<T: Real> Staggered<T> {
         })
     }
 
-    /// `dt c` of one place of [`super::rows::PAIR`].
+    /// `dt c` of one place in [`super::rows::PAIR`].
     pub fn stiffness(&self, place: usize) -> &[T] {
         self.arrays[self.places[place]].as_slice()
     }

@@ -89,9 +89,9 @@ pub struct Shot {
     pub frame: Frame,
     /// Attenuation; `None` for an elastic medium.
     pub attenuation: Option<Attenuation>,
-    /// Whether the shear stiffnesses of the medium are given at the positions of the shear stresses, half a cell
-    /// beyond their nodes along two axes, and are used as they are. Otherwise they are given on the nodes, and the
-    /// scheme takes their harmonic means.
+    /// Whether the shear stiffnesses of the medium are given at the positions of the shear stresses, half a cell beyond
+    /// their nodes along two axes, and are used unchanged. Otherwise they are given on the nodes, and the scheme takes
+    /// their harmonic means.
     pub shears_in_place: bool,
     /// Whether there is a free surface at the top nodes of the model.
     pub surface: bool,
@@ -151,9 +151,10 @@ pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     group: Group<CpuSlab<T>>,
 }
 
-/// The largest stable time step of this scheme divided by that of the displacement scheme over the same model. Both
-/// are `2 / sqrt(lambda/rho)` at the largest wave number that the derivative yields in a corner of the box of wave
-/// vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that do not exist.
+/// The largest stable time step of this scheme, divided by the largest stable step of the displacement scheme over the
+/// same model. Both are `2 / sqrt(lambda/rho)` at the largest wave number that the derivative yields in a corner of the
+/// box of wave vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that do
+/// not exist.
 pub fn stable_step(order: usize, family: Family) -> Option<f64> {
     let weights = stencil::staggered(order, family)?;
     let greatest = 2.0 * weights.iter().map(|c| c.abs()).sum::<f64>();
@@ -164,11 +165,11 @@ pub fn stable_step(order: usize, family: Family) -> Option<f64> {
 /// order 2.
 ///
 /// In order 2 the buoyancy at a velocity contains at least half the density of each of its two nodes, so the largest
-/// eigenvalue of the heterogeneous operator is that of its worst cell. The outer weights, a share `f` of the sum of
-/// all weights, let a stiff node accelerate a light one some cells away, past every mean. By Gershgorin's theorem,
-/// with the rows of light nodes scaled by `f ratio`, the eigenvalue is at most `1 + f^2 ratio`, up to terms of order
-/// `f` where light cells lie alone between heavy ones; a search over lines and planes of random cells with ratios up
-/// to 10000 finds it below `1 + 1.2 f^2 (ratio - 1)`. For air over rock the factor is 0.51 in order 4 and 0.29 in
+/// eigenvalue of the heterogeneous operator is the eigenvalue of its worst cell. The outer weights, a share `f` of the
+/// sum of all weights, let a stiff node accelerate a light one some cells away, past every mean. By Gershgorin's
+/// theorem, with the rows of light nodes scaled by `f ratio`, the eigenvalue is at most `1 + f^2 ratio`, up to terms of
+/// order `f` where light cells lie alone between heavy ones; a search over lines and planes of random cells with ratios
+/// up to 10000 finds it below `1 + 1.2 f^2 (ratio - 1)`. For air over rock the factor is 0.51 in order 4 and 0.29 in
 /// order 8, whereas a flat interface alone needs only 0.92 and 0.75; for water over rock it is 0.999 and 0.996.
 pub fn contrast_step(order: usize, family: Family, ratio: f64) -> Option<f64> {
     let weights = stencil::staggered(order, family)?;
@@ -216,8 +217,8 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         })
     }
 
-    /// Prepares another shot over the same medium, starting from rest, with other sources, series and receivers.
-    /// Everything else in `shot` must be as before.
+    /// Prepares another shot over the same medium, starting from rest, with other sources, series and receivers. All
+    /// other fields of `shot` must be unchanged.
     ///
     /// # Errors
     /// Returns an error for a point that lies outside the fields; the simulation is then unchanged.
@@ -285,8 +286,8 @@ impl<T: Real> Setup<T> {
     }
 }
 
-/// Concatenates the maps of all ranks on rank 0; the other ranks get an empty vector. Collective: all ranks must call
-/// this.
+/// Concatenates the maps of all ranks on rank 0; the other ranks receive an empty vector. Collective: all ranks must
+/// call this.
 pub(super) fn gather_maps<T: bytemuck::Pod>(
     mut map: Vec<T>,
     ranks: &dyn Communicator,
@@ -302,7 +303,7 @@ pub(super) fn gather_maps<T: bytemuck::Pod>(
     Ok(map)
 }
 
-/// The values `[own plane][row]` of slabs without those of the frame.
+/// The values `[own plane][row]` of slabs, without the frame.
 fn surface_planes<'a, T: Real>(
     p: &Padded,
     parts: impl Iterator<Item = (&'a slabs::Slab, &'a [T])>,

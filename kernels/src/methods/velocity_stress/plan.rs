@@ -65,7 +65,7 @@ pub fn calibrate(run: &Shot, padded: &Padded, class: Symmetry, cpu: &Cpu) -> Res
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))
 }
 
-/// Measures the same on one device, with fields of noise because zeros can be faster. The sample is as large as half
+/// Measures the speed of one device, with fields of noise because zeros can be faster. The sample is as large as half
 /// of the free device memory allows, up to a size that is representative of a large grid.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ pub const NODES: usize = 6;
 pub struct Weights {
     /// First node.
     pub first: usize,
-    /// Weights of this node and those that follow.
+    /// Weights of this node and the following ones.
     pub weights: Vec<f64>,
 }
 
@@ -114,7 +114,7 @@ impl Placer<'_> {
         (first as usize, nodes, q - first as f64)
     }
 
-    /// The weights for a source. Close to a free surface they differ from those of a receiver ([`Adjoint`]).
+    /// The weights for a source. Close to a free surface they differ from the weights for a receiver ([`Adjoint`]).
     pub fn spread(&self, point: Point, axis: usize, field: usize) -> Weights {
         let mut nodes = self.read(point, axis, field);
         let Some(adjoint) = self.free.filter(|_| axis == 0) else {

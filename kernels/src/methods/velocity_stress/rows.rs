@@ -76,7 +76,7 @@ impl<T: Real + std::ops::Add<Output = T>> Layer<'_, T> {
         }
         let beyond = if along_z && i >= z[2] { z[2] - z[1] } else { 0 };
         let place = if along_z { i } else { row * self.per_row };
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let psi = *self.psi.add(of * self.component + self.starts[row] + i - beyond);
             *self.factors[0][0].add(place) * d + psi
@@ -114,7 +114,7 @@ impl<T: Real> Line<T> {
     #[inline(always)]
     pub unsafe fn factor<S: Simd>(&self, s: S, slope: Slope, k: usize, i: usize) -> Lane<S, T> {
         let factors = &self.factors[usize::from(slope.half)];
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match slope.along {
                 0 => Lane::load(s, factors[k].add(i)),
@@ -193,7 +193,7 @@ pub(super) trait Formula<T: Real, const N: usize> {
     fn fetch(&self, at: usize);
 }
 
-/// Visits every register of the plane once, applying the layers to those in the frame.
+/// Visits every register of the plane once, applying the layers to the registers in the frame.
 #[inline(always)]
 pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
     let plane = formula.plane();
@@ -235,7 +235,7 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
                 }
                 let at = (row, opaque(i));
                 match one_text || framed {
-                    // SAFETY: promised by the creator of the formula.
+                    // SAFETY: guaranteed by the code that creates the formula.
                     true => unsafe { formula.cells::<S, true>(s, &weights, at, lines) },
                     // SAFETY: the same.
                     false => unsafe { formula.cells::<S, false>(s, &weights, at, lines) },
@@ -273,7 +273,7 @@ impl<T: Real> Plane<'_, T> {
     pub unsafe fn damped<S: Simd>(&self, s: S, x: Lane<S, T>, row: usize, i: usize) -> Lane<S, T> {
         match &self.sponge {
             None => x,
-            // SAFETY: promised by the caller.
+            // SAFETY: guaranteed by the caller.
             Some(w) => unsafe {
                 let outer = Lane::splat(s, *w.rows.get_unchecked(row) * w.plane);
                 x * (Lane::load(s, w.z.as_ptr().add(i)) * outer)
@@ -302,7 +302,7 @@ pub(super) unsafe fn derive<S: Simd, T: Real, const N: usize>(
     ahead: bool,
 ) -> Lane<S, T> {
     let (stride, first) = (stride as isize, isize::from(ahead));
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     let pair = |m: usize| unsafe {
         let m = m as isize;
         Lane::load(s, p.offset((m + first) * stride)) - Lane::load(s, p.offset((first - m - 1) * stride))
@@ -352,7 +352,7 @@ pub(super) unsafe fn stretched<S: Simd, T: Real>(
     if line.psi.is_null() {
         return d;
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let factor = |k: usize| line.factor(s, slope, k, i);
         let p = line.psi.wrapping_add(slope.of * line.component + i);
@@ -403,7 +403,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const KEEP: bool> Formula<T, N>
         lines: &[Line<T>; 3],
     ) {
         let at = self.plane.at(row, i);
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for_each_axis!(NDIM, t => {
                 let mut sum = Lane::splat(s, T::of(0.0));

@@ -64,8 +64,8 @@ impl<T: Real> Setup<T> {
         Ok((setup, weak))
     }
 
-    /// Prepares another shot over the same medium on the planes `own`, with other sources, series and receivers.
-    /// Everything else in `shot` must be as before.
+    /// Prepares another shot over the same medium on the planes `own`, with other sources, series and receivers. All
+    /// other fields of `shot` must be unchanged.
     ///
     /// # Errors
     /// Returns an error for a point that lies outside the fields.

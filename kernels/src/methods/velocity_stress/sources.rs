@@ -1,7 +1,7 @@
 //! Sources in absolute units: moment tensors and forces at points off the grid.
 //!
 //! A moment tensor M adds `-dM_ij/dt dt / V` to the stress (V is the volume of a cell; in 2-D its area, with M per
-//! metre), and a force F adds `F dt / (rho V)` to the velocity. Axes are those of the grid, with z down.
+//! metre), and a force F adds `F dt / (rho V)` to the velocity. The axes are the grid's, with z down.
 
 use super::layout::{fields, tensor, velocity};
 use super::points::{Placer, Weights};

@@ -1,6 +1,6 @@
-//! The arrays that make up the state of the velocity-stress method: all fields, the memory variables of the layers
-//! and of attenuation, the running quantities at the receivers, and the largest speeds. Their shapes are those of the
-//! whole grid, the same on processors and on GPUs.
+//! The arrays that make up the state of the velocity-stress method: all fields, the memory variables of the layers and
+//! of attenuation, the running quantities at the receivers, and the largest speeds. They have the shape of the whole
+//! grid, on processors and on GPUs.
 
 use super::CpuSlab;
 use super::absorbing_frame::Edges;

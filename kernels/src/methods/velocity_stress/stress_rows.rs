@@ -72,7 +72,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
         lines: &[Line<T>; 3],
     ) {
         let at = self.plane.at(row, i);
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let mut e = [Lane::splat(s, T::of(0.0)); 3];
             for_each_axis!(NDIM, t => {
@@ -137,7 +137,7 @@ unsafe fn normal<S: Simd, T: Real, const NDIM: usize>(
     t: usize,
     at: usize,
 ) -> Lane<S, T> {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let mut rate = Lane::load(s, c[t].add(at)) * e[t];
         for_each_axis!(NDIM, a => {
@@ -164,7 +164,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T
         lines: &[Line<T>; 3],
     ) -> Lane<S, T> {
         let Slope { of, along, half } = slope;
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let from = self.v[of].add(self.plane.at(row, i));
             let d = derive(s, from, self.plane.stride[along], &weights[along], half);
@@ -187,7 +187,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T
         stress: usize,
         [rate, relaxing]: [Lane<S, T>; 2],
     ) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let at = self.plane.at(row, i);
             let p = self.s[stress].add(at);

@@ -1,15 +1,15 @@
 //! The flat free surface by images (Levander 1988; Robertsson 1996). It runs through the top nodes of the
 //! model, where `szz` and the horizontal velocities sit.
 //!
-//! The fields above the surface continue those below it by polynomials, so that every derivative at the surface has
-//! order two while the rest of the grid keeps its own order (the switch of Michea & Komatitsch 2010, section 2):
+//! The fields above the surface continue the fields below it by polynomials, so that every derivative at the surface
+//! has order two while the rest of the grid keeps its own order (the switch of Michea & Komatitsch 2010, section 2):
 //! `szz`, `szx` and `szy`, which vanish on the surface, through the surface and three nodes; horizontal velocities
 //! through three nodes; the vertical velocity through two nodes and with the slope that zero traction requires, `d_z
 //! v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`.
 //!
-//! The degrees are those that minimise the error in speed of the discrete Rayleigh wave. At ten cells per S wavelength
-//! and Poisson's ratio 1/4, this error is 0.01 % in order 4 (parabolas for the stresses: 0.24 %; plain odd images: 0.9
-//! %) and 0.1 % in order 8 (0.35 %, 1 %); it falls with the third power of the spacing. All modes of the discrete
+//! The degrees minimise the error in the speed of the discrete Rayleigh wave. At ten cells per S wavelength and
+//! Poisson's ratio 1/4, this error is 0.01 % in order 4 (parabolas for the stresses: 0.24 %; plain odd images: 0.9 %)
+//! and 0.1 % in order 8 (0.35 %, 1 %); it falls with the third power of the spacing. All modes of the discrete
 //! half-space have real frequencies for ratios of the P to the S speed from 1.5 to 100.
 
 use super::cpu::View;

@@ -95,7 +95,7 @@ impl Each {
     }
 }
 
-/// Combines masks to the flags of cells.
+/// Combines masks into the flags of cells.
 #[inline(always)]
 fn flags(answers: &[(Mask, u32)]) -> [u32; LANES] {
     let mut out = [0; LANES];
@@ -251,7 +251,7 @@ fn exceeds<const NDIM: usize>(high: Each, g: [Each; 6], low: Each) -> Mask {
             & determinant.above((sa * sc).times(MARGIN));
     }
     let minor = a * b - f * f;
-    // The off-diagonal entries are those of -g, so that their product has the opposite sign of that of g.
+    // The off-diagonal entries are taken from -g, so that their product has the opposite sign.
     let determinant = c * minor - a * (d * d) - b * (e * e) - (d * (e * f)).times(2.0);
     a.above(sa.times(MARGIN))
         & minor.above((sa * sb).times(MARGIN))

@@ -1,4 +1,4 @@
-//! Findings do not depend on the blocks of a model, and equal those of a direct inspection of the whole.
+//! Findings do not depend on the blocks of a model, and equal the findings of a direct inspection of the whole model.
 
 use super::*;
 use crate::grid::Grid;

@@ -27,14 +27,14 @@ pub enum Every {
     Never,
 }
 
-/// The storage of states, implemented by the program. Its methods are called from the thread of the time loop and
-/// from the one that writes; only [`StateStore::stops`] may be called while another call is in progress.
+/// The storage of states, implemented by the program. Its methods are called from the thread of the time loop and from
+/// the thread that writes; only [`StateStore::stops`] may be called while another call is in progress.
 pub trait StateStore: Send + Sync {
     /// Labels that the program adds to the header: program, model, parameters, and the records that outputs hold
     /// after `step` steps. Called on rank 0.
     fn labels(&self, step: usize) -> Vec<(String, String)>;
 
-    /// On rank 0: begins a new state of `bytes` bytes, in addition to those that are kept.
+    /// On rank 0: begins a new state of `bytes` bytes, in addition to the states that are kept.
     fn create(&self, bytes: u64) -> std::io::Result<Box<dyn StateSink>>;
 
     /// On all other ranks: opens the state that rank 0 has created, to write to it, too.
@@ -53,7 +53,7 @@ pub trait StateStore: Send + Sync {
     }
 }
 
-/// Saves the states of a run; every rank has one for each run.
+/// Saves the states of a run; every rank has one object of this type for each run.
 pub struct Checkpoints<'a> {
     ranks: &'a dyn Communicator,
     store: Arc<dyn StateStore>,

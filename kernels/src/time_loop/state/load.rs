@@ -131,7 +131,7 @@ fn sum_of(
     sum
 }
 
-/// Checks that the arrays of the state are those of the run.
+/// Checks that the arrays of the state match the arrays of the run.
 fn same_arrays(saved: &[StateArray], expected: &[StateArray]) -> Result<(), StateError> {
     let names = |arrays: &[StateArray]| {
         let all: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();

@@ -69,7 +69,7 @@ pub trait State {
     /// All arrays of the whole run, the same for every subdomain of every decomposition.
     fn arrays(&self) -> Vec<StateArray>;
 
-    /// The blocks of an array that this subdomain owns; every block has one owner.
+    /// The blocks of an array that this subdomain owns; every block has exactly one owner.
     fn owned(&self, array: usize) -> Vec<Range<usize>>;
 
     /// The blocks that must be loaded before the next step: the owned ones and the ghosts.

@@ -96,7 +96,7 @@ impl Job {
         progress.failure.take().map_or(Ok(progress.sum), Err)
     }
 
-    /// The memory of the copy, for reuse, and the sink.
+    /// Returns the memory of the copy, for reuse, and the sink.
     pub fn into_parts(self) -> (Buffer<f64>, Box<dyn StateSink>) {
         let sink = self.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
         (self.copy, sink)

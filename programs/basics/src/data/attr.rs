@@ -58,7 +58,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let totals = gather(&mut input, lval)?;
     if totals.nan > 0 {
         job.warn(&format!(
-            "{} of {} samples {} NaN: the extremes are those of the other samples, and sums and means are NaN",
+            "{} of {} samples {} NaN: the extremes are taken over the other samples, and sums and means are NaN",
             totals.nan,
             cube::count(&axes),
             if totals.nan == 1 { "is" } else { "are" }

@@ -172,7 +172,7 @@ fn butterworth(frequency: f64, poles: usize, low: bool) -> Vec<Section> {
 }
 
 impl Section {
-    /// Filters in place, in the order of the samples.
+    /// Filters the trace in place, in the order of the samples.
     fn run<'a>(self, samples: impl Iterator<Item = &'a mut f64>) {
         let Self { gain, sign, a1, a2 } = self;
         let (mut x1, mut x2, mut y1, mut y2) = (0.0, 0.0, 0.0, 0.0);

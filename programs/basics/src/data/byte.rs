@@ -128,7 +128,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         symmetric: job.flag("symcp")?,
     };
     if let Some(bar) = Bar::open(job, panels)? {
-        // The scale is complete before a program reads this output through a pipe.
+        // The scale must be complete before a program reads this output through a pipe.
         output.put_text("bar", &bar.name);
         bar.fill(&input, size, |values| {
             Table::new(whole.unwrap_or_else(|| rules.of_its_own(values)), turns)
@@ -333,7 +333,7 @@ impl Table {
         if turns.polarity {
             bytes.iter_mut().for_each(|byte| *byte = 255 - *byte);
         }
-        // If all values equal the bias, any clip other than 0 will do.
+        // If all values equal the bias, any clip other than 0 can be used.
         let clip = if gain.clip > 0.0 { gain.clip } else { 1.0 };
         let (shift, width) = if turns.allpos {
             (0.0, clip)

@@ -12,8 +12,8 @@ pub static SPEC: Program = Program {
     about: "Join datasets along an axis.",
     usage: "[< first.rsf] second.rsf third.rsf ... axis=3 > out.rsf",
     comments: "All datasets must have the same type and the same lengths of every axis except axis=; different origins \
-and samplings are reported, and those of the first dataset are used. The dataset on standard input, if there is \
-one, comes first. The header is that of the first dataset, even if order= puts another dataset before it. Names of \
+and samplings are reported, and the values of the first dataset are used. The dataset on standard input, if there is \
+one, comes first. The header comes from the first dataset, even if order= puts another dataset before it. Names of \
 stations (stations= in the header) are joined like the receivers if all datasets have them; otherwise they are \
 left out, with a warning.",
     example: "sfcat axis=2 vx.rsf vz.rsf > both.rsf",
@@ -154,7 +154,7 @@ fn arrange(job: &Job, sources: &mut Vec<Part>) -> Result<()> {
     Ok(())
 }
 
-/// Warns if the sampling of a dataset on the joined axis differs from that of the first, unless d= gives that
+/// Warns if the sampling of a dataset on the joined axis differs from that of the first, unless d= gives the sampling
 /// of the result.
 fn warn_of_sampling(job: &Job, axis: usize, first: &Input, other: &Input) -> Result<()> {
     let (a, b) = (first.axis(axis), other.axis(axis));
@@ -172,7 +172,7 @@ fn warn_of_sampling(job: &Job, axis: usize, first: &Input, other: &Input) -> Res
     Ok(())
 }
 
-/// Whether an axis is that of receivers, as modelling programs label it.
+/// Whether an axis counts receivers, as modelling programs label it.
 fn is_of_receivers(axis: &Axis) -> bool {
     axis.label.as_deref() == Some("r")
 }
@@ -195,7 +195,7 @@ fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
         return match same {
             true => None,
             false => leave_out(
-                "the datasets have receivers with different names, and the joined axis is not that of receivers",
+                "the datasets have receivers with different names, and the joined axis does not count receivers",
             ),
         };
     }
@@ -220,8 +220,8 @@ fn warn_of_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
         true => pair[1].0.o < pair[0].0.o,
         false => pair[1].0.o > pair[0].0.o,
     };
-    // Datasets that all begin at the same coordinate are not parts of one axis, and neither are datasets that
-    // are all in reverse order.
+    // Datasets that all begin at the same coordinate are not parts of one axis, nor are datasets that are all in
+    // reverse order.
     let pairs = || places.windows(2).filter(|pair| pair[1].0.o != pair[0].0.o);
     if let Some(pair) = pairs().find(backward)
         && (pairs().any(|pair| !backward(&pair)) || first.0.o == last.0.o)

@@ -18,8 +18,8 @@ PROGRAM is the name or path of the operator, and the parameters after it are pas
 in, data out) and with adj=y (data in, model out), and must read standard input and write standard output. Four datasets \
 of the size of the model and three of the size of the data are held in memory.\n\n\
 Differs from Madagascar: mod=, mwt=, known=, mod0= (or x0=) and niter= are not passed on to PROGRAM; a program that \
-fails is an error; dot products are computed in double precision; with mwt= and mod0= the model is mod0 + mwt p, and not \
-mwt (mod0 + p), whose data would not be those that were fitted; a gradient of zero ends the iterations.",
+fails is an error; dot products are computed in double precision; with mwt= and mod0= the model is mod0 + mwt p, and \
+not mwt (mod0 + p), whose data would differ from the fitted data; a gradient of zero ends the iterations.",
     example: "sfspike n1=100 k1=40 > m.rsf\nsfcausint < m.rsf > d.rsf\nsfconjgrad sfcausint < d.rsf mod=m.rsf niter=20 > found.rsf",
     params: &PARAMS,
 };

@@ -104,10 +104,10 @@ fn warn_of_rounding(job: &Job, rows: &[Row], columns: usize) {
     rounding.warn(job);
 }
 
-/// The number of a line in the text, counted from 1, and the numbers that it holds.
+/// The number of a line in the text, counted from 1, and the numbers in it.
 type Row = (usize, Vec<f64>);
 
-/// The lines that hold numbers.
+/// The lines that contain numbers.
 fn rows(text: &str, delimiter: Option<&str>, has_header: bool) -> Result<Vec<Row>> {
     let lines = text
         .trim_start_matches('\u{feff}')

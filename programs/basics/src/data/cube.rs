@@ -299,9 +299,9 @@ pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> 
     Ok(())
 }
 
-/// Checks that a file of values for the data, whose number is right, has its axes in the order of theirs. It lacks axis
-/// `lacking` of the data (1 if it has one value for each trace, 0 if it has all axes). Axes of one sample do not count,
-/// and axes may be joined, as in a list of all traces.
+/// Checks that a file of values for the data, which has the right number of values, has its axes in the same order as
+/// the data. It lacks axis `lacking` of the data (1 if it has one value for each trace, 0 if it has all axes). Axes of
+/// one sample do not count, and axes may be joined, as in a list of all traces.
 ///
 /// # Errors
 /// Returns an error if axis 1 has another number of samples, unless the file lacks it, or if the axes are in another
@@ -397,7 +397,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// A printer that has written nothing yet.
+    /// A printer that has not written anything.
     pub fn stdout() -> Self {
         Self {
             sink: BufWriter::new(stdout()),

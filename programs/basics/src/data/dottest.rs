@@ -14,8 +14,8 @@ pub static SPEC: Program = Program {
     about: "Dot-product test of a linear operator and its adjoint.",
     usage: "PROGRAM mod=model.rsf dat=data.rsf key=value ...",
     comments: "Draws a random model m and random data d, both uniform from 0 to 1, with the axes of mod= and dat=. It \
-prints the dot product of L m with d, that of L'd with m, and their difference as a fraction of the first. For an \
-operator L and its exact adjoint L' both products are equal except for rounding.\n\n\
+prints the dot product of L m with d, the dot product of L'd with m, and their difference as a fraction of the first. \
+For an operator L and its exact adjoint L' both products are equal except for rounding.\n\n
 PROGRAM is the name or path of the operator, and the parameters after it are passed on. It is started with adj=n (model \
 in, data out) and with adj=y (data in, model out), and must read standard input and write standard output.\n\n\
 Differs from Madagascar: mod=, dat=, seed= and tol= are not passed on to PROGRAM; a program that fails is an error; \

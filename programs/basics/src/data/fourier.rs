@@ -9,9 +9,8 @@ pub fn fast_even_length(n: usize) -> usize {
     2 * fast_length(n.div_ceil(2))
 }
 
-/// The label of an axis after the transform. Time becomes Frequency, and the reverse. With `forward`, any
-/// other label becomes Frequency if the unit is s (records have the label t), else Wavenumber; the inverse
-/// transform keeps it.
+/// The label of an axis after the transform. Time becomes Frequency, and the reverse. With `forward`, any other label
+/// becomes Frequency if the unit is s (records have the label t), otherwise Wavenumber; the inverse transform keeps it.
 pub fn label(label: Option<&str>, unit: Option<&str>, forward: bool) -> Option<String> {
     let other = match label? {
         "Time" => "Frequency",
@@ -38,9 +37,9 @@ pub fn unit(unit: Option<&str>) -> Option<String> {
     })
 }
 
-/// The sampling interval of an axis before a transform of `length` samples gave it the frequency step `step`.
-/// It is computed from these numbers, unless it agrees with the value that the forward transform stored as
-/// `key`, which is then used because a header holds only six digits of `step`.
+/// The sampling interval of an axis before a transform of `length` samples gave it the frequency step `step`. It is
+/// computed from these numbers, unless it agrees with the value that the forward transform stored as `key`, which is
+/// then used because a header contains only six digits of `step`.
 pub fn sampling(header: &Header, key: &str, length: usize, step: f32) -> f64 {
     let computed = 1.0 / (length as f64 * f64::from(step));
     let kept = header.float(key).map(f64::from);

@@ -68,7 +68,7 @@ pub fn tpow(job: &mut Job) -> Result<()> {
     })
 }
 
-/// The powers of the coordinates on axis `i`; warns of those that are not finite.
+/// The powers of the coordinates on axis `i`; warns of powers that are not finite.
 fn powers(job: &Job, (key, power): (&str, f32), (i, axis): (usize, &Axis)) -> Vec<f32> {
     let coordinate = |at: usize| axis.o + (at + 1) as f32 * axis.d;
     let gains: Vec<f32> = (0..axis.n).map(|at| coordinate(at).powf(power)).collect();

@@ -14,7 +14,7 @@ pub static SPEC: Program = Program {
     comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=, and axis 2 the traces. One line is \
 printed for each key that is not 0 in all traces, and with desc=y for every key: name, number, smallest value @ its \
 trace, largest value @ its trace, mean. Keys and traces are counted from 0, as in f1= of sfwindow, but k1= of \
-sfspike counts from 1: key 23 (gx) is f1=23 of sfwindow and k1=24 of sfspike. Names are those of SEG-Y, and desc=y \
+sfspike counts from 1: key 23 (gx) is f1=23 of sfwindow and k1=24 of sfspike. Names follow SEG-Y, and desc=y \
 without input lists them with their meanings. Keys after the 91 of SEG-Y, and with segy=n all keys, have the names \
 key1=, key2=, ... of the header or the command line.",
     example: "sfsegyread tape=line.sgy tfile=headers.rsf read=h; sfheaderattr < headers.rsf",
@@ -24,13 +24,13 @@ key1=, key2=, ... of the header or the command line.",
 static PARAMS: [Param; 3] = [
     Param::bool("segy")
         .default("y")
-        .doc("y: the keys are those of SEG-Y"),
+        .doc("y: the keys are the standard keys of SEG-Y"),
     Param::bool("desc")
         .default("n")
         .doc("y: print every key with its meaning, including those that are 0"),
     Param::string("key#")
         .default_text("of the header")
-        .doc("name of key # after those of SEG-Y"),
+        .doc("name of key # after the keys of SEG-Y"),
 ];
 
 /// Statistics of a key: smallest and largest value with their traces, and the sum.
@@ -115,7 +115,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 fn explain(job: &Job) -> Result<()> {
     ensure!(
         job.flag("segy")?,
-        "with segy=n the names of the keys are those of the headers, but there are no headers: sfheaderattr \
+        "with segy=n the names of the keys come from the headers, but there are no headers: sfheaderattr \
         < headers.rsf segy=n desc=y"
     );
     let mut out = Printer::stdout();

@@ -14,8 +14,8 @@ pub static SPEC: Program = Program {
     usage: "< headers.rsf output='(sx+gx)/2' [key=offset] > values.rsf",
     comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=. Variables are the names of the \
 keys (sfheaderattr desc=y lists them; key1=, key2=, ... name keys after the 91 or, with segy=n, all keys), N \
-(number of the trace, from 0), T (its coordinate on axis 2) and input (the first key). Operators and functions are \
-those of sfmath. The result replaces the key that key= or nkey= (counted from 0) names; otherwise it is a dataset \
+(number of the trace, from 0), T (its coordinate on axis 2) and input (the first key). Operators and functions are the \
+same as in sfmath. The result replaces the key that key= or nkey= (counted from 0) names; otherwise it is a dataset \
 of one value for each trace. Without an axis 2 of two or more samples, axis 1 holds one key of many traces. The \
 exception is int data with n1=91 (or 91 plus the number of keys that key1=, key2=, ... name), which are the keys of \
 a single trace; with segy=n these, too, are one key of 91 traces. Results that int headers cannot hold become the \
@@ -37,17 +37,18 @@ static PARAMS: [Param; 5] = [
         .doc("number of that key, counted from 0, instead of key="),
     Param::bool("segy")
         .default("y")
-        .doc("y: the first 91 keys are those of SEG-Y"),
+        .doc("y: the first 91 keys are the standard keys of SEG-Y"),
     Param::string("key#")
         .default_text("of the header")
-        .doc("name of key # after those of SEG-Y"),
+        .doc("name of key # after the keys of SEG-Y"),
 ];
 
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let kind = headers::kind(&input)?;
     let axes = cube::shape_to(&input, 2)?;
-    // If axis 2 has one sample, axis 1 holds one key of many traces, unless it is as long as the table of SEG-Y has keys.
+    // If axis 2 has one sample, axis 1 holds one key of many traces, unless its length is the number of keys in the
+    // table of SEG-Y.
     let alone = kind == Kind::Int && job.flag("segy")? && axes[0].n == headers::keys_of_segy(job, &input)?;
     let (count, along) = if axes[1].n > 1 || alone {
         (axes[0].n, &axes[1])

@@ -17,7 +17,7 @@ pub fn kind(input: &Input) -> Result<Kind> {
     Ok(kind)
 }
 
-/// The number of keys of a trace in a table of SEG-Y: the 91 of the standard and those that key1=, key2=, ...
+/// The number of keys of a trace in a table of SEG-Y: the 91 keys of the standard and the keys that key1=, key2=, ...
 /// name.
 pub fn keys_of_segy(job: &Job, input: &Input) -> Result<usize> {
     let mut count = keys::trace_fields().len();
@@ -31,8 +31,8 @@ pub fn keys_of_segy(job: &Job, input: &Input) -> Result<usize> {
     Ok(count)
 }
 
-/// Name and meaning of each of the `count` keys of a trace. If neither the command line nor the header names key number
-/// i after those of SEG-Y, `unnamed(i)` does.
+/// Name and meaning of each of the `count` keys of a trace. If neither the command line nor the header names the i-th
+/// key after the keys of SEG-Y, `unnamed(i)` provides the name.
 pub fn meanings(
     job: &Job,
     input: &Input,

@@ -89,8 +89,7 @@ pub fn check_header(name: &str, path: &Path, header: &Header) -> Result<()> {
         !path
             .metadata()
             .is_ok_and(|file| file.is_file() && file.len() == 0),
-        "{name} is empty, but an RSF header was expected (the program that should have written it failed or \
-        was ended)"
+        "{name} is empty, but an RSF header was expected (the program that should have written it failed or was killed)"
     );
     bail!("{name} has no in=, so it is not the header of a dataset")
 }
@@ -137,7 +136,7 @@ fn describe(job: &Job, out: &mut Printer, name: &str, header: &Header) -> Result
     }
 }
 
-/// Warns if the length of the data differs from that of the header, and if the data begin with zeros.
+/// Warns if the length of the data differs from the length in the header, and if the data begin with zeros.
 fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> {
     let format = header.format()?;
     let meta = data.get_ref().metadata()?;
@@ -152,7 +151,7 @@ fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> 
         let whole = whole.filter(|records| records.whole < records.of);
         let whole = whole.map_or(String::new(), |records| format!(": {records}"));
         job.warn(&format!(
-            "the data have {present} bytes, {percent}% of the {expected} that the header says{whole}"
+            "the data have {present} bytes, {percent}% of the {expected} that the header states{whole}"
         ));
     }
     let limit = (f64::from(job.float("check")?) * 1024.0 * 1024.0) as u64;

@@ -14,13 +14,13 @@ pub static SPEC: Program = Program {
     usage: "< traces.rsf head=headers.rsf xk=tracf yk=fldr [mask=mask.rsf] > cube.rsf",
     comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output is the \
 key xk=, axis 3 the key yk=, from its smallest to its largest value or within xmin=, xmax=, ymin= and ymax=. A bin \
-without a trace holds zeros; of several traces in a bin the last is used, and a warning gives the number of the \
+without a trace holds zeros; if a bin has several traces, the last one is used, and a warning gives the number of the \
 others. mask= receives 1 for each bin with a trace and 0 for the others, and map= receives the number of the trace, \
 counted from 0, or -1.\n\n\
 A bin is one unit of its key wide, so offsets that are 25 m apart must be divided first, for instance with sfheadermath \
 output=offset/25 key=offset. sfput then restores the offsets of axis 2: sfput o2=100 d2=25 label2=Offset unit2=m, if the \
-first value of the key is 4. The header gets CDPtype=1, from which sfnmo, sfnmostretch, sfvscan and sfmutter know that \
-all gathers have the offsets of axis 2 (chapter 8 makes a stack in this way). For irregular offsets use offset= of those \
+first value of the key is 4. CDPtype=1 in the header tells sfnmo, sfnmostretch, sfvscan and sfmutter that all gathers \
+have the offsets of axis 2 (chapter 8 makes a stack in this way). For irregular offsets use offset= of those \
 programs.\n\n\
 Differs from Madagascar: there is no inv=, and the input must be a file.",
     example: "sfsegyread tape=line.sgy tfile=t.rsf > d.rsf; sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > shots.rsf",
@@ -53,10 +53,10 @@ static PARAMS: [Param; 14] = [
     Param::output("map").doc("number of the trace in each bin"),
     Param::bool("segy")
         .default("y")
-        .doc("y: the first 91 keys are those of SEG-Y"),
+        .doc("y: the first 91 keys are the standard keys of SEG-Y"),
     Param::string("key#")
         .default_text("of the header")
-        .doc("name of key # after those of SEG-Y"),
+        .doc("name of key # after the keys of SEG-Y"),
     Param::bool("inv").default("n").doc("y is not supported"),
 ];
 
@@ -176,7 +176,7 @@ fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) ->
     Ok((least, most, place))
 }
 
-/// Warns if more than half of the bins are empty, and says why.
+/// Warns if more than half of the bins are empty, and gives the reason.
 fn warn_of_empty_bins(job: &Job, map: &[i32], keys: &[Spread; 2]) {
     let empty = map.iter().filter(|trace| **trace < 0).count();
     if 2 * empty <= map.len() {
@@ -238,7 +238,7 @@ fn divisor(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// Writes the trace of every bin; a bin without a trace gets zeros.
+/// Writes the trace of every bin; a bin without a trace is filled with zeros.
 fn sort<T: Element>(input: &mut Input, output: &mut Output, n: usize, map: &[i32]) -> Result<()> {
     let mut trace: Vec<T> = cube::room(n)?;
     for number in map {

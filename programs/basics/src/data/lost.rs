@@ -1,8 +1,8 @@
-//! Numbers that are converted to an integer type that cannot hold them.
+//! Numbers that are converted to an integer type that cannot represent them.
 
 use rsf_io::{Job, Kind};
 
-/// Counts of numbers that an integer type cannot hold.
+/// Counts of numbers that an integer type cannot represent.
 #[derive(Default)]
 pub struct Lost {
     nan: u64,
@@ -10,14 +10,14 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Counts those of these whole numbers that are outside a range.
+    /// Counts how many of these whole numbers are NaN, and how many are outside a range.
     pub fn look(&mut self, numbers: &[f64], [least, most]: [f64; 2]) {
         let count = |is: &dyn Fn(f64) -> bool| numbers.iter().filter(|number| is(**number)).count() as u64;
         self.nan += count(&f64::is_nan);
         self.beyond += count(&|number| number < least || number > most);
     }
 
-    /// Warns of such numbers; `subject` begins the sentence and `noun` names the numbers.
+    /// Warns of the counted numbers; `subject` begins the sentence and `noun` names the numbers.
     pub fn warn(&self, job: &Job, subject: &str, noun: &str) {
         for (count, what) in [
             (self.nan, "NaN, and became 0"),

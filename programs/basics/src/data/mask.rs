@@ -7,9 +7,9 @@ use super::cube::{self, PIECE};
 
 pub static MASK: Program = Program {
     name: "sfmask",
-    about: "Make a mask: 1 where a value lies between min and max, else 0.",
+    about: "Make a mask: 1 where a value lies between min and max, 0 elsewhere.",
     usage: "< in.rsf min= max= > mask.rsf",
-    comments: "Both limits belong to the range. NaN gives 0. The output consists of integers.\n\n\
+    comments: "Both limits are inclusive. NaN gives 0. The output consists of integers.\n\n\
 Differs from Madagascar: integers, bytes and double-precision numbers are accepted as well as single-precision ones.",
     example: "sfmask < offset.rsf min=0 max=2 > near.rsf",
     params: &MASK_PARAMS,

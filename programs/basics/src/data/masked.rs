@@ -82,7 +82,7 @@ fn opened(job: &mut Job) -> Result<(Input, Vec<Axis>, Vec<bool>)> {
     Ok((input, axes, mask.into_iter().map(|number| number != 0).collect()))
 }
 
-/// Writes the traces that are kept. The others are left out with `fewer`, and otherwise set to zero.
+/// Writes the traces that are kept. With `fewer` the other traces are left out; otherwise they are set to zero.
 fn pass<T: Element>(
     input: &mut Input,
     output: &mut Output,

@@ -206,8 +206,8 @@ impl Series {
             for (y, x) in y.iter_mut().zip(inside.windows(3)) {
                 *y = x[1] - 0.5 * (x[0] + x[2]);
             }
-            // The straight continuation has a second difference of zero, so the ends get that of their
-            // neighbours.
+            // The straight continuation has a second difference of zero, so the ends take the second difference of
+            // their neighbours.
             let last = y.len() - 1;
             (y[0], y[last]) = (y[1], y[last - 1]);
         });

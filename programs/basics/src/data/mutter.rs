@@ -71,7 +71,7 @@ static PARAMS: [Param; 13] = [
 
 /// The number of sets of offsets between which gathers alternate.
 pub(super) const CDP_TYPE: Param = Param::int("CDPtype")
-    .default_text("of the header, else d2/d3")
+    .default_text("of the header, otherwise d2/d3")
     .range("1 to 1048576", Some(1.0), Some(MOST_SETS as f64))
     .doc(
         "number of sets of offsets between which the gathers of axis 3 alternate; 1: all gathers have the \
@@ -100,9 +100,9 @@ struct Mute {
 /// The result of the mute for the traces beyond x0.
 #[derive(Default)]
 struct Beyond {
-    /// Whether there are such traces.
+    /// Whether there are any traces of this kind.
     any: AtomicBool,
-    /// Whether one of them keeps a sample.
+    /// Whether any of them keeps a sample.
     kept: AtomicBool,
 }
 
@@ -115,7 +115,7 @@ impl Beyond {
         }
     }
 
-    /// Whether there are such traces and none of their samples is left.
+    /// Whether there are traces of this kind and none of their samples remains.
     fn is_lost(&self) -> bool {
         self.any.load(Relaxed) && !self.kept.load(Relaxed)
     }
@@ -126,7 +126,7 @@ pub(super) struct Offsets {
     values: Vec<f32>,
     /// Number of traces in a gather.
     gather: u64,
-    /// The shifts of the offsets; each gather takes the next one in turn.
+    /// The shifts of the offsets, which the gathers use in turn.
     shifts: Vec<f32>,
 }
 
@@ -209,7 +209,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The offsets of `offset=`, else of axis 2.
+/// The offsets of `offset=` or, without it, of axis 2.
 pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
     if !job.has_input("offset") {
         return of_axis(job, input);

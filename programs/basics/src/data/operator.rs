@@ -174,7 +174,7 @@ fn has_adjoint(name: &str) -> Option<bool> {
     Some(params.any(|param| param["name"] == "adj"))
 }
 
-/// Checks that a dataset holds floats and as many elements as `like` has.
+/// Checks that a dataset contains floats and as many elements as `like`.
 pub fn expect(input: &Input, elements: u64, like: &str) -> Result<()> {
     cube::expect(input, Kind::Float)?;
     same_length(input, elements, like)

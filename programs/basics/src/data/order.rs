@@ -18,7 +18,7 @@ axes 1 and 3.",
             .range("-1 to 511", Some(-1.0), Some(511.0))
             .doc("axes to reverse, as a sum of powers of 2; -1: the last axis"),
         Param::string("opt").default("y").doc(
-            "y: o# and d# become those of the reversed axis; n: d# is kept and o# becomes minus the \
+            "y: o# and d# describe the reversed axis; n: d# is kept and o# becomes minus the \
             coordinate of the last sample; i: both are kept",
         ),
         MEMORY,
@@ -55,7 +55,7 @@ const MEMORY: Param = Param::int("memsize")
 enum Order {
     Same,
     Reversed,
-    /// Rotated: the index of the sample that comes first.
+    /// Rotated; the value is the index of the sample that comes first.
     From(usize),
 }
 
@@ -114,7 +114,7 @@ pub fn reverse(job: &mut Job) -> Result<()> {
     reorder(job, input, &old, &axes, &orders)
 }
 
-/// Warns that the names of stations keep their order while the receivers of axis 1 change theirs.
+/// Warns that the names of stations keep their order although the order of the receivers on axis 1 changes.
 fn warn_of_names(job: &Job, input: &Input, same: bool) {
     let names = input
         .header()

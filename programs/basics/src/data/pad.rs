@@ -90,7 +90,7 @@ fn side(job: &Job, i: usize, axis: Axis) -> Result<Side> {
     };
     ensure!(
         total >= before + n,
-        "n{i}={total}: axis {i} has {} samples with those of beg{i}={before}, and padding cannot shorten it (sfwindow can)",
+        "n{i}={total}: axis {i} has {} samples including beg{i}={before}, and padding cannot shorten it (sfwindow can)",
         before + n
     );
     let o = axis.at(-(before as f64));

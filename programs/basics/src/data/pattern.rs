@@ -34,7 +34,7 @@ impl Pattern {
     /// `-`, `0`, `+` and blank, and text around them.
     ///
     /// # Errors
-    /// Returns an error if the text is not such a format.
+    /// Returns an error if the text is not a format of this kind.
     pub fn read(text: &str) -> Result<Self> {
         let (mut conversions, mut literal) = (Vec::new(), String::new());
         let mut rest = text.chars().peekable();
@@ -83,7 +83,7 @@ impl Pattern {
     /// Appends a number as text. The real and the imaginary part of a complex number are two values.
     ///
     /// # Errors
-    /// Returns an error if the number of values differs from that of conversions.
+    /// Returns an error if the number of values differs from the number of conversions.
     pub fn write(&self, values: &[f64], out: &mut Vec<u8>) -> Result<()> {
         ensure!(
             values.len() == self.conversions.len(),

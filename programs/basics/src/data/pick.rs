@@ -244,7 +244,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// For equal weights the result is that of smoothing twice, and constants do not change for any weights.
+    /// For equal weights the result equals smoothing twice, and constants do not change for any weights.
     #[test]
     fn smoothing_in_closed_form() {
         let filters = [Filter::triangle((20, 1), 4, 1), Filter::triangle((3, 20), 2, 1)];

@@ -90,7 +90,7 @@ sfpad change the number of elements",
     Ok(output.finish()?)
 }
 
-/// The type that `data_format=` and `esize=` declare for the bytes, if it differs from that of the input.
+/// The type that `data_format=` and `esize=` declare for the bytes, if it differs from the type of the input.
 ///
 /// # Errors
 /// Returns an error if `esize=` is not the size of that type, or the data are not native bytes.

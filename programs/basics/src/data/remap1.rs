@@ -22,14 +22,14 @@ Differs from Madagascar: d1=0 in the header is an error.",
 
 static PARAMS: [Param; 5] = [
     Param::int("n1")
-        .default_text("of pattern=, else of the input")
+        .default_text("of pattern=, otherwise of the input")
         .range(">= 1", Some(1.0), None)
         .doc("number of samples of the output"),
     Param::float("o1")
-        .default_text("of pattern=, else of the input")
+        .default_text("of pattern=, otherwise of the input")
         .doc("origin of the output"),
     Param::float("d1")
-        .default_text("of pattern=, else of the input")
+        .default_text("of pattern=, otherwise of the input")
         .doc("sampling of the output"),
     Param::input("pattern")
         .default_text("none")
@@ -99,8 +99,8 @@ fn rate(line: &[f32], order: usize, roughness: &mut Vec<f32>) {
 /// The value at the fractional index `place`: the mean of the smoothest polynomials around it.
 fn between(line: &[f32], roughness: &[f32], place: f64, work: &mut [f64]) -> f32 {
     let order = work.len();
-    // The runs that hold both samples around the place; at the ends the outermost run, and for order=1 the sample before
-    // the place.
+    // The runs that contain both samples around the place; at the ends the outermost run, and for order=1 the sample
+    // before the place.
     let left = (place.max(0.0) as usize).min(line.len());
     let newest = left.min(roughness.len() - 1);
     let oldest = (left + 2).saturating_sub(order).min(newest);

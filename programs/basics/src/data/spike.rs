@@ -97,8 +97,8 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.put_text("title", &title);
     }
     let n = axes[0].n;
-    // Other programs hold whole lines in memory, so a line that would be too long for them is refused here,
-    // before it fills the disk.
+    // Other programs keep whole lines in memory, so a line that would be too long for them is refused here, before it
+    // fills the disk.
     if !job.is_dry_run() {
         cube::ensure_room::<f32>(n)?;
         // If the number of elements overflows, another check reports it.
@@ -122,7 +122,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The axes from the command line, or else from the input, up to the first axis whose length neither of them
+/// The axes from the command line or, without it, from the input, up to the first axis whose length neither of them
 /// gives.
 fn axes(job: &Job, input: Option<&Input>) -> Result<Vec<Axis>> {
     let mut axes = Vec::new();
@@ -245,8 +245,8 @@ fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
 }
 
 impl Spike {
-    /// Adds the spike to a piece of a line of `n` samples on axis 1; `place` holds the indices of the first
-    /// element of the piece.
+    /// Adds the spike to a piece of a line of `n` samples on axis 1; `place` gives the indices of the first element of
+    /// the piece.
     fn add(&self, place: &[usize], n: usize, piece: &mut [f32]) {
         let mut shift = 0.0f32;
         for i in 1..place.len() {

@@ -42,8 +42,8 @@ static PARAMS: [Param; 6] = [
         .doc("y: sort the pairs by their coordinates"),
 ];
 
-/// The axis of the output: n1, o1 and d1 from the command line, or else from the file `pattern=`, or else
-/// from `usual`.
+/// The axis of the output: n1, o1 and d1 from the command line, otherwise from the file `pattern=`, otherwise from
+/// `usual`.
 ///
 /// # Errors
 /// Returns an error if one of n1, o1 and d1 is missing, or n1 is less than 1.
@@ -164,7 +164,7 @@ fn pairs(
     };
     let sort = job.flag("sort")?;
     let outside = Outside::default();
-    // Comparisons with NaN are false, so NaN counts as not increasing.
+    // Comparisons with NaN are false, so that NaN is treated as not increasing.
     let rises = |a: f32, b: f32| a < b;
     output.put_int("n2", 1);
     lines::each(

@@ -11,7 +11,7 @@ pub static SPEC: Program = Program {
     usage: "< in.rsf axis=2 n= o= d= label= unit= > out.rsf",
     comments: "The axes from number axis= on move up by one. The data may have any type.\n\n\
 Differs from Madagascar: without o=, d=, label= and unit= the new axis has o=0, d=1 and neither label nor unit (in \
-Madagascar it inherits those of the axis that previously had this number).",
+Madagascar it inherits the values of the axis that previously had this number).",
     example: "sfspray < trace.rsf axis=2 n=50 d=0.025 label=Distance unit=km > section.rsf",
     params: &PARAMS,
 };

@@ -14,8 +14,8 @@ pub static SPEC: Program = Program {
     usage: "< in.rsf axis=2 > out.rsf",
     comments: "The axis is removed, and the axes after it move up by one; with axis=0 all axes are stacked and the \
 result is a single number. The mean is taken over the samples that are not 0 (the fold), so muted samples do \
-not count; with norm=n the result is the sum. For complex data the root mean square, the smallest and the \
-largest value are those of the absolute values.",
+not count; with norm=n the result is the sum. For complex data the root mean square, the smallest and the largest \
+value are computed from the absolute values.",
     example: "sfstack < gather.rsf axis=2 rms=y > strength.rsf",
     params: &PARAMS,
 };
@@ -169,7 +169,7 @@ fn all(job: &mut Job, way: Way) -> Result<()> {
 
 /// The number of elements below the stacked axis, the number of samples on it, and the axes of the result.
 fn shape(input: &Input, axis: usize) -> Result<(usize, usize, Vec<Axis>)> {
-    // A last axis of one sample counts if the header names it.
+    // A last axis of one sample is included if the header names it.
     let mut axes = cube::shape_to(input, axis.min(cube::present(input)))?;
     if axis == 0 {
         let rows = cube::count(&axes);

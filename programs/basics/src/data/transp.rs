@@ -95,8 +95,8 @@ impl Turn {
     }
 }
 
-/// The number of elements in the read buffer. The buffer of a file fits into the caches of a core; that of a
-/// pipe is larger, because it holds whole lines.
+/// The number of elements in the read buffer. The buffer of a file fits into the caches of a core; the buffer of a pipe
+/// is larger, because it stores whole lines.
 const HELD: usize = 1 << 18;
 const HELD_OF_PIPE: usize = 1 << 22;
 /// The number of samples of the second axis that are written together, which fill a few cache lines.
@@ -106,7 +106,7 @@ const TOGETHER: usize = 64;
 fn in_memory<T: Element + Send + Sync>(input: &mut Input, output: &mut Output, turn: Turn) -> Result<()> {
     let line = turn.first * turn.below;
     let whole = turn.between * line;
-    // A tile is several samples of the second axis, or part of one.
+    // A tile consists of several samples of the second axis, or of a part of one.
     let tile = if whole <= HELD_OF_PIPE {
         Tile::new((HELD_OF_PIPE / whole).min(TOGETHER), turn.between, turn)
     } else {
@@ -125,7 +125,7 @@ fn in_memory<T: Element + Send + Sync>(input: &mut Input, output: &mut Output, t
     Ok(())
 }
 
-/// Transposes in several passes, each of which reads and writes a range of samples of the first axis, at least one.
+/// Transposes in several passes, each of which reads and writes a range of at least one sample of the first axis.
 fn in_passes<T: Element + Send + Sync>(
     input: &Input,
     output: &mut Output,
@@ -184,15 +184,16 @@ fn by_lines<T: Element>(input: &Input, output: &mut Output, turn: Turn) -> Resul
     Ok(output.write(&held[..filled])?)
 }
 
-/// The number of lines that the read buffer holds, along the second axis and along the axes between. A line
-/// spans the first axis and the axes below it.
+/// The number of lines that fit into the read buffer, along the second axis and along the axes between. A line spans
+/// the first axis and the axes below it.
 #[derive(Clone, Copy)]
 struct Tile {
     second: usize,
     between: usize,
 }
 
-/// A tile in the data: the index of its first line on the second axis (`s`) and on those between (`m`), and its size.
+/// A tile in the data: the index of its first line on the second axis (`s`) and on the axes between (`m`), and its
+/// size.
 #[derive(Clone, Copy)]
 struct At {
     s: usize,

@@ -16,7 +16,7 @@ pub static SPEC: Program = Program {
     comments: "For each velocity v of the new axis 2, traces are corrected for moveout along t -> sqrt(t^2 + x^2/v^2), \
     averaged and divided by n1; with weight=y each trace is first multiplied by |x/v|. semblance=y gives the energy of \
     the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples (traces that contain \
-    only zeros, as in empty bins, and those that mask= excludes do not count). With weight=n the semblance is 1 where \
+    only zeros, as in empty bins, and traces that mask= excludes do not count). With weight=n the semblance is 1 where \
     all traces are equal; with weight=y, the default as in Madagascar, it is mostly below 1, and its maximum may be \
     displaced from the true velocity. avosemblance=y uses the best straight line of amplitude over offset instead of the \
     mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of neighbouring traces. squared=y \
@@ -24,7 +24,7 @@ pub static SPEC: Program = Program {
     ns= above 1, axis 3 holds the heterogeneity s, from 1 to smax=, of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s \
     x^2/v^2)/s.\n\n\
     v0=, dv= and nv= may also be given in the header.\n\n\
-    Differs from Madagascar: it counts traces of zeros and those that mask= excludes in the number of traces of a \
+    Differs from Madagascar: it counts traces of zeros and traces that mask= excludes in the number of traces of a \
     semblance; the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error; \
     the label of a semblance is Semblance, and its unit is empty.",
     example: "sfvscan < cmp.rsf semblance=y half=n v0=1.4 dv=0.02 nv=81 weight=n | sfpick rect1=20 > vnmo.rsf",
@@ -101,7 +101,8 @@ enum Measure {
 }
 
 impl Measure {
-    /// The label of values that are not those of the data; the sums of the other measures keep the label of the data.
+    /// The label of values that no longer have the meaning of the data; the sums of the other measures keep the label
+    /// of the data.
     fn label(self) -> Option<&'static str> {
         match self {
             Self::Stack | Self::Differences => None,
@@ -142,7 +143,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mask = mask(job, &input)?;
     let mut output = job.output()?;
     scan.write_axes(&axes, job.has_input("offset"), &mut output);
-    // A semblance has no unit, whatever the data have.
+    // A semblance has no unit, even if the data have one.
     if let Some(label) = scan.measure.label() {
         output.put_text("label", label);
         output.put_text("unit", "");
@@ -267,8 +268,8 @@ impl Scan {
         !matches!(self.measure, Measure::Semblance | Measure::Line) || line.iter().any(|a| *a != 0.0)
     }
 
-    /// Writes the axes of the output: time, velocity, heterogeneity if there are several, and the axes after those of
-    /// the gathers. Unless `own_offsets`, the header also stores the axis of offsets.
+    /// Writes the axes of the output: time, velocity, heterogeneity if there are several, and the axes after the axes
+    /// of the gathers. Unless `own_offsets`, the header also stores the axis of offsets.
     fn write_axes(&self, axes: &[Axis], own_offsets: bool, output: &mut Output) {
         let several = self.heterogeneity.n > 1;
         let new = [&self.time, &self.velocity, &self.heterogeneity];
@@ -282,7 +283,7 @@ impl Scan {
         }
     }
 
-    /// The squared moveout time at an offset and a velocity, less that of the earlier correction.
+    /// The squared moveout time at an offset and a velocity, minus the squared moveout time of the earlier correction.
     fn moveout(&self, x: f64, v: f64) -> f64 {
         let ratio = if self.slowness { x * v } else { x / v };
         ratio * if self.squared { x } else { ratio } - self.before * x * x

@@ -43,7 +43,7 @@ static PARAMS: [Param; 9] = [
         .doc("coordinate at which the window ends on axis #, instead of n#"),
     Param::bool("squeeze")
         .default("y")
-        .doc("y: move axes of one sample behind the others"),
+        .doc("y: move axes of length 1 behind the other axes"),
     Param::bool("verb")
         .default("n")
         .doc("y: print the window of every axis that is cut"),
@@ -139,7 +139,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
             let jump = nearest(samples(0.0, given, d));
             ensure!(
                 jump >= 1,
-                "d{i}={given}: the sampling of the input is {d}, and that of the window can only be coarser"
+                "d{i}={given}: the sampling of the input is {d}, and the window can only be sampled more coarsely"
             );
             jump
         }

@@ -17,7 +17,7 @@ pub struct Animation {
     delay: f64,
 }
 
-/// The part of a picture that differs from the one before: left, top, width, height.
+/// The part of a picture that differs from the previous picture: left, top, width, height.
 type Part = (u32, u32, u32, u32);
 
 impl Animation {
@@ -102,8 +102,8 @@ impl Animation {
         Ok(bytes)
     }
 
-    /// The rectangle of picture `number` that differs from the picture before it; for the first picture, all
-    /// of it.
+    /// The rectangle of picture `number` that differs from the picture before it; for the first picture, the whole
+    /// picture.
     fn part(&self, number: usize) -> Part {
         let (width, height) = self.frames[number].size;
         if number == 0 {
@@ -138,7 +138,7 @@ impl Animation {
         pixels.map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
     }
 
-    /// The most frequent colours; similar colours are represented by the most frequent one of them.
+    /// The most frequent colours; similar colours are represented by the most frequent among them.
     fn palette(&self) -> Vec<[u8; 3]> {
         let mut counts: HashMap<[u8; 3], u64> = HashMap::new();
         for number in 0..self.frames.len() {

@@ -53,8 +53,8 @@ pub fn lines(points: &[Place], rect: Rect) -> Vec<Vec<Place>> {
 pub fn area(rim: &[Place], rect: Rect) -> Vec<Place> {
     let finite = rim.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
     let mut rim: Vec<Place> = finite.map(|&point| near(point)).collect();
-    // For each side of the box, the distance by which a point lies inside it, and the projection of a point
-    // onto it.
+    // For each side of the box, functions for the distance by which a point lies inside it, and for the projection of a
+    // point onto it.
     type Side = (fn(Place, Rect) -> f64, fn(Place, Rect) -> Place);
     let sides: [Side; 4] = [
         (|p, r| p.0 - r.x, |p, r| (r.x, p.1)),

@@ -23,8 +23,8 @@ pub static SPEC: Program = Program {
     about: "Put pictures next to, below or over each other, or make a movie of them.",
     usage: "mode=side a.svg b.svg > both.png",
     comments: "The files are SVG or PNG, and the result is SVG, PNG or PDF. The other programs record the box of the \
-axes in their pictures: side by side, the boxes are aligned, and in an overlay they coincide, whatever the \
-margins of the pictures are. The white background of an SVG that lies over another picture is left out; a PNG \
+axes in their pictures: side by side, the boxes are aligned, and in an overlay they coincide, even if the pictures \
+have different margins. The white background of an SVG that lies over another picture is left out; a PNG \
 must have been drawn with transparent=y instead.",
     example: "sfbasics pictures mode=overlay section.svg receivers.svg source.svg > section.png",
     params: &PARAMS,
@@ -277,7 +277,8 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, f64::max)
 }
 
-/// Draws placed pictures on the smallest page that holds them; with `stacked` only the first one keeps its background.
+/// Draws placed pictures on the smallest page that contains them; with `stacked` only the first picture keeps its
+/// background.
 fn composed(job: &Job, placed: &[Placed], stacked: bool) -> Result<Svg> {
     let rects = || placed.iter().map(|(_, rect)| rect);
     let x = rects().map(|rect| rect.x).fold(f64::INFINITY, f64::min);
@@ -351,8 +352,8 @@ fn movie(job: &Job, pieces: &[Piece], delivery: &Delivery) -> Result<()> {
     delivery.write(&movie.encode(delivery.kind)?)
 }
 
-/// The rectangles of the pictures of a movie, and the page that holds each of them. If their sizes differ,
-/// their boxes coincide, so that the axes do not move when the numbers next to them, or bars, get longer.
+/// The rectangles of the pictures of a movie, and the page that contains each of them. If their sizes differ, their
+/// boxes coincide, so that the axes do not move when the numbers next to them, or bars, get longer.
 fn one_page(pieces: &[Piece]) -> (Vec<Rect>, Rect) {
     let alike = pieces.iter().all(|piece| piece.size == pieces[0].size);
     let corner = |piece: &Piece| match alike {

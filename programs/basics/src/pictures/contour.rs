@@ -30,8 +30,8 @@ pub static SPEC: Program = Program {
     usage: "< times.rsf c0=0 dc=0.1 > times.png",
     comments: "Axis 1 runs downwards and axis 2 to the right; vertical=, horizontal= and frame= select a plane of a \
 larger dataset, as in sfgrey. Without c=, cfile=, c0= or dc= the lines are drawn at round numbers.\n\n\
-Parameters are those of Madagascar's sfcontour. It differs in these points: the pen is black unless plotcol= or color= \
-is given, and clabel=y writes the values on the lines.",
+The parameters are the same as in Madagascar's sfcontour, with these differences: the pen is black unless plotcol= or \
+color= is given, and clabel=y writes the values on the lines.",
     example: "sfbasics contour < times.rsf dc=0.25 clabel=y > times.png",
     params: &PARAMS,
 };
@@ -198,7 +198,7 @@ fn ends(plane: &Plane) -> Result<(f64, f64)> {
         "there is no line to draw: all values are NaN or infinite"
     );
     let (low, high) = (f64::from(low), f64::from(high));
-    // A constant plane still gets a bar, with its value in the middle.
+    // A constant plane also has a bar, with its value in the middle.
     let half = match (low == high, low == 0.0) {
         (true, true) => 1.0,
         (true, false) => 0.04 * low.abs(),

@@ -43,9 +43,9 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Reads `format=`, `out=` and `res=`. Without `format=` the extension of the file decides, which is that of `out=`
-    /// or of the file to which standard output is redirected. `allowed` are the formats of the program, the default
-    /// first.
+    /// Reads `format=`, `out=` and `res=`. Without `format=` the format follows from the extension of the file in
+    /// `out=`, or of the file to which standard output is redirected. `allowed` are the formats of the program, the
+    /// default first.
     ///
     /// # Errors
     /// Returns an error if the format or the extension is not supported, or the output is a terminal.

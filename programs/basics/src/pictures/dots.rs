@@ -23,18 +23,18 @@ pub static SPEC: Program = Program {
     about: "Draw short traces as dots on strings, one above the other, as PNG, SVG or PDF.",
     usage: "< traces.rsf dots=1 connect=1 labels=one:two > traces.png",
     comments: "Axis 1 runs to the right, and the traces (axis 2) are drawn one above the other, the first at the bottom. \
-Each trace is scaled by its own smallest and largest value (with gaineach=n, by those of the plane). frame= selects \
-a plane of a cube. Traces that contain only zeros are left out unless seedead=y.\n\n\
-Parameters are those of Madagascar's sfdots. It differs in these points: pens are those of the other pictures of this \
-suite, dots are always round (corners= has no effect), axis 1 has numbers even without a label, planes of a cube do not \
-become a movie, and values that are NaN or infinite leave gaps.",
+Each trace is scaled by its own smallest and largest value (with gaineach=n, by the smallest and largest value of the \
+plane). frame= selects a plane of a cube. Traces that contain only zeros are left out unless seedead=y.\n\n
+The parameters are the same as in Madagascar's sfdots, with these differences: pens are the same as in the other \
+pictures of this suite, dots are always round (corners= has no effect), axis 1 has numbers even without a label, \
+planes of a cube do not become a movie, and values that are NaN or infinite leave gaps.",
     example: "sfspike n1=30 k1=10 | sfbandpass fhi=50 | sfbasics dots label1=Time > filter.png",
     params: &PARAMS,
 };
 
 const OWN: [Param; 21] = [
     Param::int("dots")
-        .default_text("1 up to 130 samples, else 0")
+        .default_text("1 for up to 130 samples, otherwise 0")
         .range("0 to 2", Some(0.0), Some(2.0))
         .doc("1: a dot at every sample; 2: at samples that are not 0; 0: no dots"),
     Param::bool("strings")

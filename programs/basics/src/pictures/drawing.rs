@@ -1,7 +1,7 @@
 //! A picture as SVG, made of a few kinds of marks; the PNG is the rendering of that SVG.
 //!
-//! Both have the same layout, so what tests find in the SVG holds for the PNG. The font is part of the
-//! binary, so that a machine without fonts draws the same pixels.
+//! Both have the same layout, so the results of tests on the SVG also apply to the PNG. The font is part of the binary,
+//! so that a machine without fonts draws the same pixels.
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
@@ -20,8 +20,7 @@ use super::pixels::{Pixels, room_for};
 
 /// The font of all pictures.
 pub static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans.ttf");
-/// Font families for viewers of the SVG. The later ones, which replace the first if it is missing, are not
-/// wider.
+/// Font families for viewers of the SVG. The later families, which replace the first if it is missing, are not wider.
 const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
 /// The height of a capital letter as a fraction of the size of letters.
 pub const CAPITAL: f64 = 0.73;
@@ -114,8 +113,8 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// An empty drawing of `size` (width, height) on `background`, or on a transparent one. `frame` is the box of its
-    /// axes, by which drawings are aligned when they are combined.
+    /// An empty drawing of `size` (width, height) on `background`, or on a transparent background. `frame` is the box
+    /// of its axes, by which drawings are aligned when they are combined.
     pub fn new(size: (f64, f64), frame: Rect, background: Option<Rgb>) -> Self {
         let mut xml = XmlWriter::new(Options {
             indent: xmlwriter::Indent::None,
@@ -244,7 +243,7 @@ impl Drawing {
         self.xml.set_preserve_whitespaces(false);
     }
 
-    /// Writes the letters of a text, with raised and lowered ones in separate elements.
+    /// Writes the letters of a text, with raised and lowered letters in separate elements.
     fn pieces(&mut self, text: &Text) {
         let mut height = 0;
         for piece in pieces(text.words) {

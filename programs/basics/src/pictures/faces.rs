@@ -196,8 +196,8 @@ impl Views {
 mod tests {
     use super::*;
 
-    /// The front face is the 100 x 75 rectangle in the lower left of a picture of 200 x 100; the other faces
-    /// take up 100 to the right of it and 25 above it.
+    /// The front face is the 100 x 75 rectangle in the lower left of a picture of 200 x 100; the other faces occupy 100
+    /// to the right of it and 25 above it.
     fn views(flat: bool) -> Views {
         let rect = Rect {
             x: 10.0,

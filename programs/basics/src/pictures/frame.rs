@@ -43,10 +43,10 @@ pub struct Bar {
 /// Grid lines at the numbers of the axes.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Lines at the numbers of the horizontal axis, if any; `Some(Some(step))` for an interval other than that of the
-    /// numbers.
+    /// Lines at the numbers of the horizontal axis, if any; `Some(Some(step))` for an interval other than the interval
+    /// of the numbers.
     pub across: Option<Option<f64>>,
-    /// Lines at the numbers of the vertical axis, if any, as for the horizontal one.
+    /// Lines at the numbers of the vertical axis, if any; its values are the same as for the horizontal axis.
     pub down: Option<Option<f64>>,
     /// The appearance of the lines.
     pub stroke: Stroke,

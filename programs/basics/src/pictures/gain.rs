@@ -155,8 +155,8 @@ fn warn_of_one_colour(job: &Job, samples: &Samples, [bias, clip]: [f32; 2]) {
     // There are 256 colours between the ends.
     if spread > 0.0 && spread < clip / 128.0 && (mean - bias).abs() > spread {
         job.warn(&format!(
-            "nothing to see: all values lie within {spread:e} of {mean:e} and have the same one of the \
-            colours from {} to {}; leave out bias={bias}, or give a bias= near their mean",
+            "nothing to see: all values lie within {spread:e} of {mean:e} and are drawn in one of the colours from {} \
+            to {}; leave out bias={bias}, or give a bias= near their mean",
             bias - clip,
             bias + clip
         ));
@@ -209,7 +209,7 @@ impl Scale {
                     }
                     (true, Some(odd)) => format!("nothing to see: {odd}"),
                     (true, None) => {
-                        format!("nothing to see: the values are {bias} wherever pclip= looks; try pclip=100")
+                        format!("nothing to see: all values that pclip= uses are {bias}; try pclip=100")
                     }
                     (false, _) => "nothing to see: all values are NaN or infinite".into(),
                 },
@@ -315,7 +315,7 @@ impl Scale {
                 (ends, table) = (range, Some(colours));
             }
         }
-        // A constant panel gets a bar as well, with its value in the middle.
+        // A constant panel has a bar as well, with its value in the middle.
         if bytes && low.is_none() && high.is_none() && ends.0 == ends.1 {
             let half = if ends.0 == 0.0 { 1.0 } else { 0.04 * ends.0.abs() };
             ends = (ends.0 - half, ends.1 + half);
@@ -389,7 +389,7 @@ pub fn bar_of(job: &Job, input: &Input, (low, high): (f64, f64), mut colours: Ve
     })
 }
 
-/// The power to which values are raised: that of `gpow=`, or computed from `phalf=`.
+/// The power to which values are raised: `gpow=`, or computed from `phalf=`.
 fn power(job: &Job, samples: &Samples, bias: f32, clip: f32) -> Result<f32> {
     let power = job.float("gpow")?;
     if power > 0.0 {
@@ -407,7 +407,7 @@ fn power(job: &Job, samples: &Samples, bias: f32, clip: f32) -> Result<f32> {
 /// The smallest and the largest value, and the bytes of equally spaced values between them.
 type ByteBar = ((f64, f64), Vec<u8>);
 
-/// Reads the bar of a plane from a file of `sfbyte bar=`, which holds two reals and the bytes for every plane.
+/// Reads the bar of a plane from a file of `sfbyte bar=`, which contains two reals and the bytes for every plane.
 /// Without `needed`, a file that only the header names may be missing.
 fn byte_bar(job: &mut Job, input: &Input, plane: u64, needed: bool) -> Result<Option<ByteBar>> {
     let named = input.header().text("bar");

@@ -22,9 +22,9 @@ pub static SPEC: Program = Program {
     comments: "Each column (axis 1) of real data is a curve: its values are drawn over the coordinates of axis 1. \
 Complex data are points, with the real part to the right and the imaginary part upwards. frame= selects a plane of \
 a cube. Curves are interrupted where a value is NaN or infinite.\n\n\
-Parameters are those of Madagascar's sfgraph; the pens (plotcol=) have eight colours that colour-blind readers can \
-distinguish. To mark sources and receivers on a section, draw them with the same min1= max1= min2= max2= as the section \
-and wantaxis=n wanttitle=n, and combine both with sfbasics pictures mode=overlay.",
+The parameters are the same as in Madagascar's sfgraph; the pens (plotcol=) have eight colours that colour-blind \
+readers can distinguish. To mark sources and receivers on a section, draw them with the same min1= max1= min2= max2= \
+as the section and wantaxis=n wanttitle=n, and combine both with sfbasics pictures mode=overlay.",
     example: "sfbasics graph < wav.rsf title=Wavelet label2=Amplitude unit2= > wav.png",
     params: &PARAMS,
 };
@@ -41,7 +41,7 @@ const OWN: [Param; 16] = [
         .doc("y: the horizontal axis increases to the left"),
     Param::bool("pad")
         .default("y")
-        .doc("leave 2 % of what is shown free on all sides, unless min1= ... are given"),
+        .doc("leave a margin of 2 % of the range on all sides, unless min1= ... are given"),
     Param::float("pclip")
         .default("100")
         .range("0 to 100", Some(0.0), Some(100.0))
@@ -178,7 +178,7 @@ fn warn_of_gaps(job: &Job, curves: &Curves) {
     }
 }
 
-/// The ends of an axis that holds all `values` or, with `pclip` below 100, all but outliers.
+/// The ends of an axis that covers all `values` or, with `pclip` below 100, all except outliers.
 fn ends(values: &[f64], pclip: f32) -> (f64, f64) {
     let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
@@ -244,7 +244,7 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
     } else {
         100.0
     };
-    // The margin is a fraction of what is shown, which min1= and so on can make much smaller than the data.
+    // The margin is a fraction of the range that is shown, which min1= and so on can make much smaller than the data.
     let window = |number: usize, (low, high): (f64, f64)| {
         let shown = match low < high {
             true => standard::window(job, number, low, high)?,

@@ -23,9 +23,9 @@ larger dataset: for seismograms of a modelling program (receiver, component, tim
 shows the vertical component. Without them the first plane of a cube is drawn; sfbasics movie draws all planes.\n\n\
 Real numbers are coloured according to clip= or pclip=; bytes (from sfbyte) are colour numbers. A pixel that covers \
 several samples shows their mean. NaN is drawn in magenta.\n\n\
-Parameters are those of Madagascar's sfgrey. It differs in these points: the title is above and the horizontal axis \
-below the picture, real numbers get a colour bar, gainpanel=each is the default, color=j is viridis, and if both axes \
-have the same unit they have the same scale, unless a size is given (width= height= screenratio= ...).",
+The parameters are the same as in Madagascar's sfgrey, with these differences: the title is above and the horizontal \
+axis below the picture, real numbers get a colour bar, gainpanel=each is the default, color=j is viridis, and if both \
+axes have the same unit they have the same scale, unless a size is given (width= height= screenratio= ...).",
     example: "sfbasics grey < wfl.rsf frame=0,12 color=bluered title=\"Vertical\" > wfl.png",
     params: &PARAMS,
 };

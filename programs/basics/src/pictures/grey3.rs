@@ -22,9 +22,9 @@ pub static SPEC: Program = Program {
     comments: "The front face shows axes 1 (downwards) and 2 (to the right) at frame3=, the side face axes 1 and 3 at \
 frame2=, and the top face axes 2 and 3 at frame1=. Lines on each face show where the other two planes cut it, and \
 numbers at their ends give the coordinates.\n\n\
-Parameters are those of Madagascar's sfgrey3. It differs in these points: real numbers can be drawn directly and are \
-coloured as in sfgrey (pclip= applies to the three planes); if all axes have the same unit, point1=, point2= and the \
-height are chosen so that all have the same scale. sfbasics movie draws movies of cubes, plane by plane.",
+The parameters are the same as in Madagascar's sfgrey3, with these differences: real numbers can be drawn directly and \
+are coloured as in sfgrey (pclip= applies to the three planes); if all axes have the same unit, point1=, point2= and \
+the height are chosen so that all have the same scale. sfbasics movie draws movies of cubes, plane by plane.",
     example: "sfbasics byte < cube.rsf gainpanel=all | sfbasics grey3 frame1=20 frame2=30 frame3=10 flat=n > cube.png",
     params: &PARAMS,
 };
@@ -90,10 +90,10 @@ const OWN: [Param; 25] = [
         .doc("accepted without effect: one picture is drawn"),
     Param::int("n1pix")
         .default("0")
-        .doc("accepted without effect: faces have as many pixels as can be seen"),
+        .doc("accepted without effect: faces are drawn with as many pixels as are visible"),
     Param::int("n2pix")
         .default("0")
-        .doc("accepted without effect: faces have as many pixels as can be seen"),
+        .doc("accepted without effect: faces are drawn with as many pixels as are visible"),
     Param::bool("grid3").default("n").doc("accepted without effect"),
     Param::bool("transp")
         .default("y")
@@ -138,7 +138,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     delivery.picture(&page.close()?)
 }
 
-/// The planes that are drawn. An index beyond the data is replaced by the nearest one.
+/// The planes that are drawn. An index beyond the data is replaced by the nearest index.
 fn cuts(job: &Job, input: &Input) -> Result<Cuts> {
     ensure!(!input.is_empty(), "{} holds no samples", input.name());
     let n = [1, 2, 3].map(|number| input.axis(number).n);
@@ -201,7 +201,7 @@ impl Cube {
                 rule: rule(job, which)?,
             })
         };
-        // Parameters of the horizontal axis apply to axis 2 of the data, those of the vertical axis to axis 1.
+        // Parameters of the horizontal axis apply to axis 2 of the data, parameters of the vertical axis to axis 1.
         let axes = [axis(1, "2")?, axis(2, "1")?, axis(3, "3")?];
         let at = |number: usize, index: usize| {
             let data = input.axis(number);

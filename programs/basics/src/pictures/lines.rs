@@ -36,7 +36,7 @@ pub struct Pens {
 }
 
 impl Pens {
-    /// Reads the parameters; without `plotcol=` curves take the `usual` colours in turn, and without `plotfat=` they
+    /// Reads the parameters; without `plotcol=` curves use the `usual` colours in turn, and without `plotfat=` they
     /// have `width`.
     pub fn of(job: &Job, usual: &'static [i64], width: f64) -> Result<Self> {
         Ok(Self {
@@ -84,8 +84,8 @@ fn dashes(number: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The same line without points that cannot be distinguished: of consecutive points whose `key` lies within the same
-/// third of a pixel, only the first, the last and those of the smallest and largest `other` are kept.
+/// The same line without points that cannot be distinguished: among consecutive points whose `key` lies within the same
+/// third of a pixel, only the first, the last and the points with the smallest and largest `other` are kept.
 pub fn thinned(points: &[Place], key: impl Fn(&Place) -> f64, other: impl Fn(&Place) -> f64) -> Vec<Place> {
     let column = |point: &Place| (3.0 * key(point)).floor() as i64;
     let mut kept = Vec::new();

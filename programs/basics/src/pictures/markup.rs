@@ -18,7 +18,7 @@ pub struct Piece {
     pub height: i32,
 }
 
-/// The size of raised and lowered letters relative to the others.
+/// The size of raised and lowered letters relative to other letters.
 pub const SMALL: f64 = 0.7;
 
 /// Splits a text into pieces. Letters are raised after `\^` and lowered after `\_` (each ends the other);

@@ -1,8 +1,8 @@
 //! The programs that draw pictures.
 //!
-//! A program makes a [`frame`] and marks inside it; both become one SVG ([`drawing`]), which is written as it
-//! is, as pixels or as [`pdf`] ([`delivery`]). The parameters that all of them share are listed in [`words`]
-//! and read in [`standard`]; those of colours are in [`gain`].
+//! A program makes a [`frame`] and marks inside it; both become one SVG ([`drawing`]), which is written as it is, as
+//! pixels or as [`pdf`] ([`delivery`]). The parameters that all of them share are listed in [`words`] and read in
+//! [`standard`]; the parameters of colours are in [`gain`].
 
 pub mod animation;
 pub mod axes;

@@ -27,8 +27,8 @@ pub static SPEC: Program = Program {
     pictures have the same mapping from values to colours. The pictures run along axis=; frame= selects an index on any \
     further axis. For snapshots of a modelling program (z, x, component, time), axis=4 frame=0 shows the vertical \
     component.\n\n\
-    Without clip=, pclip= gives a clip for every picture, and all pictures use the clip that the same percentage of \
-    these does not exceed; with gainpanel=all it is computed from all planes of axes 1 and 2, and with a number from \
+    Without clip=, pclip= gives a clip for every picture, and all pictures use the same percentile of these clips; \
+    with gainpanel=all it is computed from all planes of axes 1 and 2, and with a number from \
     that plane.",
     example: "sfbasics movie < wfl.rsf axis=4 frame=0 color=bluered jframe=2 delay=0.08 > wfl.gif",
     params: &PARAMS,
@@ -127,7 +127,7 @@ fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
         .with_context(|| {
             format!("axis={axis}: the pictures can run along axes {others:?}, which are not shown in them")
         })?;
-    // frame= holds indices on the other axes only.
+    // frame= contains only indices on the other axes.
     let mut frame = job.ints("frame")?;
     ensure!(
         frame.len() < others.len(),

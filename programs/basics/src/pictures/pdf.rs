@@ -102,7 +102,7 @@ impl Page {
                 PathSegment::LineTo(p) => _ = self.content.line_to(p.x, p.y),
                 PathSegment::CubicTo(a, b, p) => _ = self.content.cubic_to(a.x, a.y, b.x, b.y, p.x, p.y),
                 PathSegment::QuadTo(q, p) => {
-                    // The quadratic curve is written as an equivalent cubic one.
+                    // The quadratic curve is written as an equivalent cubic curve.
                     let between = |from: f32, to: f32| from + (to - from) * 2.0 / 3.0;
                     let (a, b) = (
                         (between(last.0, q.x), between(last.1, q.y)),

@@ -85,7 +85,7 @@ fn kind_of(bytes: &[u8], name: &str) -> Result<Kind> {
     kind.context("a picture has a kind")
 }
 
-/// Writes the picture to the file `keep`, else to a new file in the folder for temporary files.
+/// Writes the picture to the file `keep` or, without it, to a new file in the folder for temporary files.
 fn keep(keep: Option<String>, kind: Kind, bytes: &[u8]) -> Result<PathBuf> {
     if let Some(file) = keep {
         fs::write(&file, bytes).with_context(|| format!("cannot write keep={file}"))?;

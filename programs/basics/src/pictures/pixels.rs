@@ -17,8 +17,8 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// Encodes the picture as PNG, without an alpha channel if all pixels are opaque. The text chunk `frame` holds the
-    /// box of the axes.
+    /// Encodes the picture as PNG, without an alpha channel if all pixels are opaque. The text chunk `frame` contains
+    /// the box of the axes.
     pub fn png(&self) -> Result<Vec<u8>> {
         let (width, height) = self.size;
         let mut bytes = Vec::new();
@@ -54,7 +54,7 @@ impl Pixels {
 /// # Errors
 /// Returns an error if there is not enough memory.
 pub fn room_for(pixels: f64, count: usize) -> Result<()> {
-    // Each picture needs four bytes per pixel, and the one that is being written seven more, for its colours
+    // Each picture needs four bytes per pixel, and the picture that is being written needs seven more, for its colours
     // and the bytes of the file.
     let needed = pixels * (4 * count + 7) as f64;
     let free = memory::free().unwrap_or(f64::INFINITY);

@@ -20,7 +20,7 @@ const LONGEST_LINE: usize = 1 << 28;
 pub struct Selection {
     /// All axes of the dataset.
     axes: Vec<Axis>,
-    /// The selected indices on every axis; on an axis that is not shown, usually a single one.
+    /// The selected indices on every axis; on an axis that is not shown, usually a single index.
     ranges: Vec<Range<usize>>,
     /// Axis 1 of the picture, counted from 0.
     one: usize,
@@ -208,7 +208,7 @@ impl Selection {
         (side(self.one), side(self.two))
     }
 
-    /// Reads the one selected plane, and passes the lines that `samples` needs to it.
+    /// Reads the selected plane, and passes `samples` the lines that it needs.
     pub fn read(&self, input: &mut Input, samples: &mut Samples) -> Result<Plane> {
         let mut result = None;
         self.read_each(input, samples, |plane| {
@@ -218,8 +218,8 @@ impl Selection {
         result.context("the plane was not found in the data")
     }
 
-    /// Reads the selected planes in the order of the file and passes each to `done` as soon as it is complete.
-    /// If axis 1 of the dataset is not shown, all planes are held until the end.
+    /// Reads the selected planes in the order of the file and passes each to `done` as soon as it is complete. If axis
+    /// 1 of the dataset is not shown, all planes are kept until the end.
     pub fn read_each(
         &self,
         input: &mut Input,
@@ -327,7 +327,7 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// A plane without samples yet.
+    /// A plane that has no samples yet.
     pub fn new(one: Side, two: Side) -> Self {
         Self {
             sums: vec![0.0; one.blocks() * two.blocks()],
@@ -412,7 +412,7 @@ mod tests {
         }
     }
 
-    /// The last block of an axis may hold fewer samples than the others.
+    /// The last block of an axis may contain fewer samples than the others.
     #[test]
     fn blocks_have_the_mean_of_their_samples() {
         let mut gathering = Gathering::new(side(5, 3), side(3, 2));

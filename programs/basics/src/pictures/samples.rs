@@ -35,7 +35,7 @@ struct Seen {
     values: Vec<f32>,
     low: Option<f32>,
     high: Option<f32>,
-    /// The number of values, and the number of those that are not finite.
+    /// The number of values, and how many of them are not finite.
     count: [u64; 2],
 }
 
@@ -146,7 +146,7 @@ impl Samples {
         self.panels.iter().any(|seen| seen.low.is_some())
     }
 
-    /// The number of values, and the number of those that are not finite.
+    /// The number of values, and how many of them are not finite.
     pub fn count(&self) -> [u64; 2] {
         self.panels.iter().fold([0, 0], |[all, odd], seen| {
             [all + seen.count[0], odd + seen.count[1]]
@@ -172,7 +172,7 @@ impl Samples {
     }
 }
 
-/// The value that `percent` of the finite values do not exceed; 0 if none is finite.
+/// The value that `percent` of the finite values do not exceed; 0 if no value is finite.
 pub fn quantile(values: impl Iterator<Item = f32>, percent: f32) -> f32 {
     let mut values: Vec<f32> = values.filter(|value| value.is_finite()).collect();
     let Some(last) = values.len().checked_sub(1) else {

@@ -13,7 +13,7 @@ use super::ticks::{Format, TickRule};
 pub const INCH: f64 = 66.0;
 const LETTER: f64 = INCH / 33.0;
 /// Height of Madagascar's page in inches, its ratio of height to width, and the fraction of it that the box of the axes
-/// takes.
+/// occupies.
 const SCREEN_HEIGHT: f64 = 10.24;
 const SCREEN_RATIO: f64 = 0.75;
 const CROWD: f64 = 0.75;
@@ -38,7 +38,7 @@ pub fn style(job: &Job) -> Result<Style> {
     })
 }
 
-/// Label and unit of axis `number` of the data, from the user or else from the header.
+/// Label and unit of axis `number` of the data, from the user or, otherwise, from the header.
 pub fn named(job: &Job, axis: &DataAxis, number: usize) -> Result<(String, String)> {
     let label = job
         .text(&format!("label{number}"))?
@@ -74,7 +74,7 @@ pub fn rule(job: &Job, which: &str) -> Result<TickRule> {
     })
 }
 
-/// The part of an axis that is shown: from `min#=` to `max#=` if they are given, else from `first` to `last`.
+/// The part of an axis that is shown: from `min#=` to `max#=` if they are given, otherwise from `first` to `last`.
 pub fn window(job: &Job, number: usize, first: f64, last: f64) -> Result<(f64, f64)> {
     let min = job.double_opt(&format!("min{number}"))?;
     let max = job.double_opt(&format!("max{number}"))?;
@@ -145,8 +145,8 @@ impl Turns {
         Ok((across.then_some(across_edge), down.then_some(down_edge)))
     }
 
-    /// The frame around data with axes `one` and `two`: its box is three quarters as high as wide, without a grid by
-    /// default.
+    /// The frame around data with axes `one` and `two`: the height of its box is three quarters of its width, and by
+    /// default it has no grid.
     pub fn frame(&self, job: &Job, header: &Header, one: ScreenAxis, two: ScreenAxis) -> Result<Frame> {
         let (across, down) = self.axes(job, one, two)?;
         let (across_edge, down_edge) = self.edges(job)?;

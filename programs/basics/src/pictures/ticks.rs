@@ -103,7 +103,7 @@ fn nice_step(step: f64) -> f64 {
     nice.unwrap_or(10.0 * decade)
 }
 
-/// The power of ten in units of which very large or small numbers are written, else 0.
+/// The power of ten in units of which very large or small numbers are written, otherwise 0.
 fn power_of(low: f64, high: f64) -> i32 {
     let largest = low.abs().max(high.abs());
     if largest == 0.0 || (1e-2..1e5).contains(&largest) {

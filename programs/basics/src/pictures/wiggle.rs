@@ -24,8 +24,8 @@ pub static SPEC: Program = Program {
     usage: "< shot.rsf transp=y yreverse=y poly=y > shot.png",
     comments: "Axis 1 (time) runs to the right, and the traces (axis 2) are drawn one above the other; with transp=y \
 yreverse=y time runs downwards, as in seismic sections. frame= selects a plane of a cube.\n\n\
-Parameters are those of Madagascar's sfwiggle. It differs in these points: pale lines mark the numbers of axis 1 (grid=n \
-leaves them out), and the pen is black.",
+The parameters are the same as in Madagascar's sfwiggle, with these differences: pale lines mark the numbers of axis 1 \
+(grid=n leaves them out), and the pen is black.",
     example: "sfbasics wiggle < shot.rsf transp=y yreverse=y poly=y wherexlabel=t > shot.png",
     params: &PARAMS,
 };
@@ -79,10 +79,10 @@ const OWN: [Param; 21] = [
         .doc("accepted without effect: filled parts have no outline"),
     Param::int("xmask")
         .default("1")
-        .doc("accepted without effect: filled parts are filled wholly"),
+        .doc("accepted without effect: filled parts are filled completely"),
     Param::int("ymask")
         .default("1")
-        .doc("accepted without effect: filled parts are filled wholly"),
+        .doc("accepted without effect: filled parts are filled completely"),
     Param::int("frame")
         .default("0")
         .range("0 or more", Some(0.0), None)
@@ -198,7 +198,7 @@ fn clip(job: &Job, input: &Input, values: &[f32]) -> Result<f64> {
             (true, None) if numbers().all(|value| *value == 0.0) => {
                 straight(&format!("all values are 0{}", cube::of_planes(input)))
             }
-            (true, None) => straight("their values are 0 wherever pclip= looks; try pclip=100"),
+            (true, None) => straight("all values that pclip= uses are 0; try pclip=100"),
             (false, _) => "the traces are not drawn: all values are NaN or infinite".into(),
         });
     }

@@ -1,4 +1,5 @@
-//! Tables of parameters: those that all pictures share, named as in Madagascar's plots, and the joining of tables.
+//! Tables of parameters: the parameters that all pictures share, named as in Madagascar's plots, and functions that
+//! join tables.
 
 use rsf_io::Param;
 
@@ -24,7 +25,7 @@ const fn unused(name: &'static str) -> Param {
     )
 }
 
-/// The parameters that all pictures share, and those that are accepted so that flows written for Madagascar run
+/// The parameters that all pictures share, and parameters that are accepted so that flows written for Madagascar run
 /// unchanged.
 pub static STANDARD: [Param; 95] = [
     word(

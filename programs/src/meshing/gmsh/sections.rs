@@ -37,7 +37,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// The name of an element in messages: its tag, and the coordinates of its first node that has any.
+    /// The name of an element in messages: its tag, and the coordinates of its first node that has coordinates.
     pub(super) fn shown(&self, block: &Block, number: usize) -> String {
         let nodes = block.nodes.chunks_exact(block.per_element).nth(number);
         let known = nodes.into_iter().flatten().find_map(|tag| self.nodes.get(tag));
@@ -123,7 +123,7 @@ impl Numbers<'_, '_> {
         match usize::try_from(count) {
             Ok(count) if count <= self.scanner.left() / 2 + 1 => Ok(count),
             _ => Err(self.scanner.wrong(format!(
-                "{count} is more than the file holds as its {what}; is it cut short?"
+                "the {what} is {count}, more than the file can hold; is the file cut short?"
             ))),
         }
     }
@@ -319,7 +319,7 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
         let count = numbers.count("number of elements")?;
         let Some((_, per_element, _)) = KINDS.iter().find(|k| k.0 == kind) else {
             return Err(numbers.scanner.wrong(format!(
-                "elements of type {kind} are not read; hexahedra and quadrilaterals of order 1 and 2 are"
+                "elements of type {kind} are not supported: use hexahedra or quadrilaterals of order 1 or 2"
             )));
         };
         let (mut tags, mut nodes) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! The sections of MSH 2.0 to 2.2 that differ from those of MSH 4.1: nodes and elements are listed one by
-//! one, each element with its physical group and its entity.
+//! The sections in which MSH 2.0 to 2.2 differ from MSH 4.1: nodes and elements are listed one by one, each element
+//! with its physical group and its entity.
 
 use std::collections::HashMap;
 
@@ -83,7 +83,7 @@ pub(super) fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()>
         let head = Head::read(numbers)?;
         let Some((_, per_element, _)) = KINDS.iter().find(|known| known.0 == head.kind) else {
             return Err(numbers.scanner.wrong(format!(
-                "elements of type {} are not read; hexahedra and quadrilaterals of order 1 and 2 are",
+                "elements of type {} are not supported: use hexahedra or quadrilaterals of order 1 or 2",
                 head.kind
             )));
         };

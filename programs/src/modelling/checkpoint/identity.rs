@@ -169,12 +169,12 @@ impl Identity {
         }
         for (name, sum) in &self.contents {
             if header.label(&content(name)) != Some(&format!("{sum:016x}")) {
-                differences.push(format!("{name} is not that of the state"));
+                differences.push(format!("{name} differs from the state"));
             }
         }
         if differences.is_empty() && header.label("sources") != Some(&self.sources_until(header.step)) {
             let until = format!(
-                "the sources of the first {} steps are not those of the state",
+                "the sources of the first {} steps differ from the state",
                 header.step
             );
             differences.push(until);

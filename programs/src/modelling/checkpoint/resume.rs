@@ -21,7 +21,7 @@ pub struct Resumed {
     /// Whether all data so far were zero.
     pub silent: bool,
     model: u64,
-    /// The map that the state holds, on rank 0.
+    /// The map in the state, on rank 0.
     map: Option<Vec<f32>>,
     /// Intermediate values of quantities that are derived from the records, on rank 0.
     pub kept: Option<Vec<u8>>,
@@ -74,7 +74,7 @@ impl Resumed {
         match &self.map {
             Some(saved) if saved.len() == map.len() => map.clone_from(saved),
             _ => bail!(
-                "{}: the state holds no map of {} places, because it is of a run without this map: start the \
+                "{}: the state holds no map of {} places, because it was saved by a run without this map: start the \
                 run from the beginning",
                 self.name(),
                 map.len()
@@ -118,8 +118,8 @@ fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow
     let version = rsf_io::version();
     if let Some(other) = header.label("version").filter(|&other| other != version) {
         job.warn(&format!(
-            "{}: the state was saved by {other}, but this is {version}: the last digits may differ from \
-            those of an uninterrupted run",
+            "{}: the state was saved by {other}, but this is {version}: the last digits may differ from an \
+            uninterrupted run",
             shown(file)
         ));
     }

@@ -1,4 +1,4 @@
-//! Stores states: the last one in FILE and the one before it in FILE.1.
+//! Stores states: the latest in FILE and the previous one in FILE.1.
 
 use super::Identity;
 use anyhow::{Context, bail};
@@ -37,12 +37,12 @@ pub fn label_of(number: usize) -> String {
     format!("output {}", number + 1)
 }
 
-/// The intermediate values that a state holds.
+/// The intermediate values in a state.
 pub fn kept_of(header: &StateHeader) -> Option<Vec<u8>> {
     STANDARD.decode(header.label(KEPT)?).ok()
 }
 
-/// The map that a state holds.
+/// The map in a state.
 pub fn map_of(header: &StateHeader) -> Option<Vec<f32>> {
     let bytes = STANDARD.decode(header.label(MAP)?).ok()?;
     let numbers = bytes.chunks_exact(4).map(|b| [b[0], b[1], b[2], b[3]]);
@@ -95,7 +95,7 @@ impl Store {
         }
     }
 
-    /// Refuses a path where no state can be written, and a file that is not a state; on rank 0.
+    /// Refuses a path where no state can be written, and a file that is not a state. Only rank 0 does this.
     pub fn try_place(file: &Path) -> anyhow::Result<()> {
         let name = || format!("checkpoint={}", file.display());
         let mut first = [0; MAGIC.len()];

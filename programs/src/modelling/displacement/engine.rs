@@ -1,4 +1,4 @@
-//! The engine of a displacement run: processors, or GPUs whose memory holds it.
+//! The engine of a displacement run: on processors, or on GPUs if their memory suffices.
 
 use super::Run;
 use super::memory::MemoryCheck;
@@ -147,8 +147,8 @@ impl shot::Engine for Engine {
     }
 }
 
-/// Makes the engine of the first shot, and sets it to each further one. On processors it keeps its medium; on
-/// GPUs a new one is made for every shot.
+/// Creates the engine of the first shot, and sets it to each further shot. On processors it keeps its medium; on GPUs a
+/// new engine is created for every shot.
 pub fn again(
     job: &Job,
     run: &Run,
@@ -159,7 +159,7 @@ pub fn again(
         simulation.next_shot(&run.shot)?;
         return Ok(None);
     }
-    // The new engine needs the memory of the old one.
+    // The new engine needs the memory of the old engine.
     *engine = None;
     let (replacement, report) = Engine::new(job, run, volumes, on)?;
     *engine = Some(replacement);

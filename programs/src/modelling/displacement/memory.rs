@@ -1,5 +1,4 @@
-//! Checks, before any memory is allocated, whether a run fits into the memory of its GPUs, and what would
-//! fit.
+//! Checks, before any memory is allocated, whether a run fits into the memory of its GPUs, and which size would fit.
 
 use super::{Run, plan};
 use crate::modelling::machine::{free, outer};
@@ -32,7 +31,7 @@ pub struct MemoryCheck<'a> {
     run: &'a Run,
     slabs: &'a [Slab],
     gpus: &'a [Arc<Gpu>],
-    /// Whether messages to other ranks are in the memory of the GPUs; otherwise they are in that of the host.
+    /// Whether messages to other ranks are in the memory of the GPUs; otherwise they are in the memory of the host.
     on_device: bool,
 }
 
@@ -55,7 +54,7 @@ impl<'a> MemoryCheck<'a> {
         outer(self.slabs, self.run.padded.planes(), number)
     }
 
-    /// The number of bytes of a GPU that its slab takes, with kernels of this class.
+    /// The number of bytes of a GPU's memory that its slab takes, with kernels of this class.
     pub fn bytes(&self, number: usize, class: Symmetry) -> usize {
         let outer = if self.on_device { self.outer(number) } else { 0 };
         let (shot, padded) = (&self.run.shot, &self.run.padded);
@@ -69,8 +68,8 @@ impl<'a> MemoryCheck<'a> {
         host_bytes(&self.run.shot, &self.run.padded, self.slabs, outer)
     }
 
-    /// A message if a run with kernels of this class does not fit: what it needs, what is free, and what
-    /// would fit.
+    /// A message if a run with kernels of this class does not fit: the memory that it needs, the free memory, and the
+    /// size that would fit.
     pub fn shortage(&self, class: Symmetry) -> anyhow::Result<Option<String>> {
         for (number, gpu) in self.gpus.iter().enumerate() {
             let (free, name) = free(gpu)?;
@@ -92,7 +91,7 @@ impl<'a> MemoryCheck<'a> {
         Ok(None)
     }
 
-    /// Advice on a narrower class than the one that `sym=` forces, if its kernels fit.
+    /// Advice to choose a narrower class than `sym=` forces, if its kernels fit.
     pub fn narrower(&self, class: Symmetry) -> anyhow::Result<String> {
         for (narrow, word) in CLASSES {
             if class != narrow && class.holds(narrow) && self.shortage(narrow)?.is_none() {
@@ -105,7 +104,7 @@ impl<'a> MemoryCheck<'a> {
     }
 }
 
-/// Advice on what would fit on GPUs with `free` bytes each.
+/// Advice on the size that would fit on GPUs with `free` bytes each.
 fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
     let mut ways = Vec::new();
     if let Some(count) = enough(run, gpus, class, free) {
@@ -122,7 +121,7 @@ fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
             }
         ));
     }
-    ways.push("device=cpu runs in the memory of the host".into());
+    ways.push("device=cpu uses the memory of the host".into());
     ways.join("; ")
 }
 
@@ -132,7 +131,7 @@ fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
         .unwrap_or_default()
 }
 
-/// The number of GPUs with `free` bytes each that hold the run.
+/// The number of GPUs with `free` bytes each on which the run fits.
 fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize> {
     let most = (run.padded.planes() / SLABS.least).min(MOST);
     (gpus + 1..=most).find(|&count| {
@@ -173,7 +172,7 @@ fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid>
     })
 }
 
-/// Refuses a run that the memory of the host does not hold, before the first volume is read; all ranks call it.
+/// Refuses a run that does not fit into the memory of the host, before the first volume is read; all ranks call it.
 pub fn host(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     let (machine, memory) = (on.machine, MemoryCheck::new(run, on));
     let host = match on.gpus.is_empty() {
@@ -200,7 +199,7 @@ pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Optio
     })
 }
 
-/// Refuses a run that the host or the GPUs of any rank do not hold; all ranks call it.
+/// Refuses a run that does not fit into the memory of the host or of the GPUs of any rank; all ranks call it.
 pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     host(job, run, on)?;
     let shortage = on.world.agree(shortage(job, run, on))?;

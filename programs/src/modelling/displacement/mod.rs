@@ -42,7 +42,7 @@ use rsf_io::{Axis, Input, Job};
 struct Run {
     /// The model's grid with its frame.
     padded: Padded,
-    /// The coefficients that the planes of the model hold.
+    /// The coefficients in the planes of the model.
     coefficients: Coefficients,
     /// The shot.
     shot: Shot,

@@ -22,16 +22,16 @@ x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere betwe
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run \
 one after another in the same model, which is read once (on GPUs once per shot), with the same wavelet, and the data \
-have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data contain only these, in \
-the order of the survey. Their last axis counts from 0, as that of the whole survey does, if the shots are evenly spaced, and \
-shots in the header lists their numbers. A shot that fails is reported and its traces are zero; the other shots still run, and the exit code \
-is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
-killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and \
-time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. \
-Snapshots, checkpoint= and resume= are available for one shot only. Several shots can run at the same time: gpu=0,1,2,3 \
-ngpu=1 models four shots at a time, each on one GPU, and so does groups=4; on the CPU groups= divides the threads, and \
-each group has its own copy of the model. Several ranks model whole shots in turn. The data have the same bits for any \
-number of groups and ranks.
+have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data contain only these, \
+in the order of the survey. Their last axis counts from 0, like the axis of the whole survey, if the shots are evenly \
+spaced, and shots in the header lists their numbers. A shot that fails is reported and its traces are zero; the other \
+shots still run, and the exit code is 1. With several shots finished= takes the data of an earlier run of the survey, \
+which may have been stopped or killed: its shots are copied, and only shots that are missing or zero are modelled. \
+Parameters, model, points and time functions must be the same as in that run: its header has their checksums, for \
+which a survey reads its model once more. Snapshots, checkpoint= and resume= are available for one shot only. Several \
+shots can run at the same time: gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4; \
+on the CPU groups= divides the threads, and each group has its own copy of the model. Several ranks model whole shots \
+in turn. The data have the same bits for any number of groups and ranks.
 
 All fields are defined on the nodes of the grid. Any consistent set of units can be used: km, s, km/s and g/cm3 give \
 stiffness in GPa; m, s, m/s and kg/m3 give Pa. The wavelet is subtracted: from the normal stresses zz, xx[, yy] with ssou=y, \
@@ -53,8 +53,8 @@ verb=y give the error of the time step.
 With device=auto the program runs on an NVIDIA GPU of compute capability 8.0 or newer if there is one that it can use, \
 otherwise on the CPU; verb=y prints why no GPU is used. A GPU needs its driver and NVRTC, the run-time compiler of the \
 CUDA toolkit (pip install nvidia-cuda-nvrtc==13.0.88 also provides it), and nothing else. Kernels are compiled for the \
-class of the medium on the first run and kept for later runs. With ngpu= several GPUs share the grid, and the result has \
-the same bits as that of one GPU. A build with MPI also runs as several ranks (mpirun -n 4 sfewefd3d-gpu ... ngpu=2). \
+class of the medium on the first run and kept for later runs. With ngpu= several GPUs share the grid, and the result \
+has the same bits as on one GPU. A build with MPI also runs as several ranks (mpirun -n 4 sfewefd3d-gpu ... ngpu=2). \
 Each rank uses ngpu= GPUs of its host, or its share of the cores, reads its own part of the model and writes its own \
 part of the snapshots; rank 0 reads standard input and writes the data. The memory that a run needs is checked before it \
 starts; plan=y prints that memory and the expected time.
@@ -115,7 +115,7 @@ macro_rules! params {
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of slabs that the grid is divided into"),
             GROUPS,
             EXCHANGE,
-            Param::ints("gpu").default_text("the first ones").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, instead of ngpu=; each gets one slab"),
+            Param::ints("gpu").default_text("the first ones").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, instead of ngpu=; each receives one slab"),
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, at most one for each core")
@@ -133,8 +133,8 @@ macro_rules! params {
             WAVELETS[8],
             Param::int("ompchunk").ignored().doc("accepted for older flows"),
             Param::float("dt").ignored().doc("the time step is d3 of the wavelet; sfput d3= changes it"),
-            Param::int("nt").ignored().doc("accepted for older flows: the number of steps is that of the wavelet"),
-            Param::input("in1").ignored().doc("accepted for older flows: the wavelet is standard input or wav="),
+            Param::int("nt").ignored().doc("accepted for older flows: the number of steps is taken from the wavelet"),
+            Param::input("in1").ignored().doc("accepted for older flows: the wavelet is read from standard input or wav="),
         ]
     };
 }
@@ -155,7 +155,7 @@ const PARAMS_3D: &[Param] = params!(
 
 const USAGE: &str = "< wav.rsf ccc=stiffness.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf [snap=y wfl=snapshots.rsf] > data.rsf";
 
-/// `sfewefd2d-gpu` as its user sees it.
+/// The parameters and documentation of `sfewefd2d-gpu`.
 pub static PROGRAM_2D: Program = Program {
     name: "sfewefd2d-gpu",
     about: "Anisotropic elastic modelling in 2-D by finite differences, on CPUs and GPUs",
@@ -165,7 +165,7 @@ pub static PROGRAM_2D: Program = Program {
     params: PARAMS_2D,
 };
 
-/// `sfewefd3d-gpu` as its user sees it.
+/// The parameters and documentation of `sfewefd3d-gpu`.
 pub static PROGRAM_3D: Program = Program {
     name: "sfewefd3d-gpu",
     about: "Anisotropic elastic modelling in 3-D by finite differences, on CPUs and GPUs",

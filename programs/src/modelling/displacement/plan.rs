@@ -51,7 +51,7 @@ pub fn examine(job: &Job, run: &Run, findings: Result<Findings, BadCell>) -> any
     })
 }
 
-/// The class that `sym=` requests; `None` for that of the model. In 2-D `vti`, `hti` and `ort` all mean VTI.
+/// The class that `sym=` requests; `None` for the class of the model. In 2-D `vti`, `hti` and `ort` all mean VTI.
 pub fn requested_class(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
     Ok(match job.choice("sym")? {
         "auto" => None,
@@ -64,14 +64,14 @@ pub fn requested_class(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry
     })
 }
 
-/// The widest class whose kernels may run: the one that `sym=` requests, else the class of all models with
-/// such planes.
+/// The widest class whose kernels may run: the class that `sym=` requests, otherwise the class of all models with these
+/// planes.
 pub fn widest(job: &Job, run: &Run) -> anyhow::Result<Symmetry> {
     let requested = requested_class(job, run.padded.ndim())?;
     Ok(requested.unwrap_or(Symmetry::widest(run.coefficients)))
 }
 
-/// The coefficients that a run on processors reads: those of the files, or all for `sym=tri`.
+/// The coefficients that a run on processors reads: the coefficients in the files, or all of them for `sym=tri`.
 pub fn read_as(job: &Job, run: &Run) -> anyhow::Result<Coefficients> {
     Ok(match widest(job, run)? {
         Symmetry::Triclinic => Coefficients::All,

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 /// The number of traces that are transformed together.
 const TOGETHER: usize = 256;
 
-/// Records in the time of the steps, which are kept until the run ends.
+/// Records at the times of the steps, which are stored until the run ends.
 pub struct Held {
     correction: Correction,
     /// The number of values in a record.
@@ -101,8 +101,8 @@ impl Operator {
         self.correction.samples().div_ceil(self.correction.thinned)
     }
 
-    /// Transforms the records that a run keeps, `[record][number]`, to the requested ones in exact time, with
-    /// the same bits as [`Held`].
+    /// Transforms the records that a run keeps, `[record][number]`, to the requested records in exact time, with the
+    /// same bits as [`Held`].
     pub fn of(&self, mut records: Vec<f32>) -> Vec<f32> {
         let (numbers, thinned) = (records.len() / self.correction.kept(), self.correction.thinned);
         by_traces(&mut records, numbers, self.correction.samples(), |trace| {
@@ -117,7 +117,7 @@ impl Operator {
         }
     }
 
-    /// The transpose: from the requested records to those that the run keeps.
+    /// The transpose: from the requested records to the records that the run keeps.
     pub fn transposed(&self, data: Vec<f32>) -> Vec<f32> {
         let (numbers, thinned) = (data.len() / self.count(), self.correction.thinned);
         let mut records = match thinned {
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(all(Some(21)), whole);
     }
 
-    /// After a run that ended early there are the samples for which enough steps were done after them, and no others.
+    /// After a run that ended early, only those samples exist that were followed by enough steps.
     #[test]
     fn records_of_a_run_that_ends_early_are_those_that_are_known() {
         let exact = time(90);

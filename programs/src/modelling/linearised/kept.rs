@@ -1,4 +1,4 @@
-//! Saves the sums of a survey after its shots, and resumes from there: `checkpoint=`, `every=`, `resume=`.
+//! Saves the sums of a survey after its shots, and resumes from the saved sums: `checkpoint=`, `every=`, `resume=`.
 
 use super::Clock;
 use super::records::Records;
@@ -48,7 +48,7 @@ impl Stack {
         self.read = [with_sums(self.read[0], sums)];
     }
 
-    /// The arrays that a state holds.
+    /// The arrays in a state.
     pub fn sums(&mut self) -> Sums<'_> {
         let mut sums = Sums::default();
         for (shots, values) in self.sum.nodes_mut() {
@@ -68,7 +68,7 @@ impl Stack {
     }
 }
 
-/// The checksum of all data so far, updated with those of the next shot.
+/// The checksum of all data so far, updated with the data of the next shot.
 fn with_sums(known: u64, sums: &[u64]) -> u64 {
     let with = |known: u64, sum: &u64| Checksum::new().with(&[known, *sum]).end();
     sums.iter().fold(known, with)
@@ -79,7 +79,7 @@ pub trait Summed {
     /// The arrays that a state holds.
     fn sums(&mut self) -> Sums<'_>;
 
-    /// The sum itself.
+    /// The sum.
     fn stack(&mut self) -> &mut Stack;
 
     /// Stores the results of a shot that are not summed, as numbers and words.
@@ -213,7 +213,7 @@ impl Kept {
         let names = records.names();
         ensure!(
             read == expected,
-            "{}: the state is of other data: the first {} of {} {} not those of the interrupted run; \
+            "{}: the state is of other data: the first {} of {} {} not the data of the interrupted run; \
             continue with the files of that run",
             resumed.name(),
             counted(resumed.step, "shot"),

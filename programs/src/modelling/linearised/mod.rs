@@ -65,7 +65,7 @@ mod tests {
     use super::Clock;
     use std::time::{Duration, Instant};
 
-    /// The time of the set-up and that of the shots are parts of the whole time.
+    /// The times of the set-up and of the shots are parts of the whole time.
     #[test]
     fn shots_begin_when_the_set_up_ends() {
         let begun = Instant::now();

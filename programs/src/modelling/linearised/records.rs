@@ -1,4 +1,4 @@
-//! The data that linearised shots use: those with which their records are compared, or those on which the
+//! The data that linearised shots use: the data with which their records are compared, or the data on which the
 //! transpose acts.
 
 use crate::modelling::checksum::Checksum;
@@ -20,8 +20,8 @@ pub struct Records {
 }
 
 impl Records {
-    /// Records from inputs that hold the picked shots, or all shots of the survey, with `count` numbers each.
-    /// With `several` readers, shots are read in any order.
+    /// Records from inputs that contain the picked shots, or all shots of the survey, with `count` numbers each. With
+    /// `several` readers, shots are read in any order.
     ///
     /// # Errors
     /// Returns an error for an input that cannot be read by position and cannot be copied into a temporary
@@ -50,8 +50,7 @@ impl Records {
         &self.names
     }
 
-    /// The numbers of several shots, for each shot those of all inputs one after another, and their
-    /// checksums.
+    /// The numbers of several shots (for each shot, the numbers of all inputs one after another), and their checksums.
     pub fn of_shots(&self, numbers: &[usize]) -> anyhow::Result<Given> {
         let (mut all, mut sums) = (Vec::new(), Vec::new());
         for &number in numbers {

@@ -1,5 +1,4 @@
-//! Surveys of linearised shots: the workers of all ranks compute the shots, and rank 0 gets each shot, or the
-//! sums.
+//! Surveys of linearised shots: the workers of all ranks compute the shots, and rank 0 receives each shot, or the sums.
 
 use super::kept::{Kept, Summed};
 use crate::modelling::shots::sum::nodes_of_ranks;
@@ -22,7 +21,7 @@ pub enum Stations<'a> {
     Shared(Box<dyn FnMut(usize) -> Begun<'a> + 'a>),
 }
 
-/// Computes shots with the workers of all ranks; on rank 0 `take` gets them in their order.
+/// Computes shots with the workers of all ranks; on rank 0 `take` receives them in their order.
 pub fn each(
     stations: Stations<'_>,
     (shots, world): (Range<usize>, &World),
@@ -37,13 +36,13 @@ pub fn each(
     let taken = shots::in_order(&todo, workers, world, &mut |number, outcome| {
         take(number, result(outcome)?)
     });
-    // The other ranks do not know of the error.
+    // The other ranks are not aware of the error.
     taken.map_err(|error| world.fail(error))
 }
 
-/// Computes the remaining shots of a survey with the workers of all ranks and adds them in the tree of their
-/// numbers; rank 0 gets the sums and saves a state after them if one is due. Returns, on rank 0, the drift of
-/// waves that were run backwards.
+/// Computes the remaining shots of a survey with the workers of all ranks and adds them in the tree of their numbers;
+/// rank 0 receives the sums and then saves a state if one is due. Returns, on rank 0, the drift of waves that were run
+/// backwards.
 pub fn sum(
     stations: Stations<'_>,
     (kept, total): (&mut Kept, &mut dyn Summed),
@@ -105,7 +104,7 @@ fn result(outcome: Outcome) -> anyhow::Result<ShotResult> {
     }
 }
 
-/// Computes shots that all ranks share, one by one; on rank 0 `take` gets them.
+/// Computes shots that all ranks share, one by one; on rank 0 `take` receives them.
 fn shared<'a>(
     mut make: Box<dyn FnMut(usize) -> Begun<'a> + 'a>,
     (shots, world): (Range<usize>, &World),
@@ -127,7 +126,7 @@ fn shared<'a>(
     Ok(())
 }
 
-/// The number of shots that run side by side on every worker: that of the worker with the least memory.
+/// The number of shots that run side by side on every worker: the number for the worker with the least memory.
 fn room_of_all(rooms: impl Iterator<Item = usize>) -> usize {
     rooms.min().unwrap_or(1)
 }
@@ -146,7 +145,7 @@ pub fn or_one_by_one<R>(
     }
 }
 
-/// The larger of the known drift and that of one more shot, which is NaN if no waves were run backwards.
+/// The larger of the known drift and the drift of one more shot, which is NaN if no waves were run backwards.
 fn larger(known: Option<f64>, drift: f64) -> Option<f64> {
     match drift.is_nan() {
         true => known,
@@ -193,8 +192,8 @@ mod tests {
         assert_eq!(of(&[f64::NAN]), None);
     }
 
-    /// No more stations work than there are shots, and all compute as many at a time as the one with the
-    /// least memory.
+    /// There are at most as many stations as shots, and every station computes as many shots at a time as the station
+    /// with the least memory.
     #[test]
     fn stations_share_the_shots_of_a_rank_evenly() {
         let of = |rooms: &[usize], own: usize| {
@@ -207,7 +206,7 @@ mod tests {
         };
         // Two rounds of three twos.
         assert_eq!(of(&[4, 2, 3], 7), (3, 2, true));
-        // The last station has nothing to do, so its small memory does not count.
+        // The last station has no work, so its small memory does not matter.
         assert_eq!(of(&[4, 4, 1], 2), (2, 1, false));
         assert_eq!(of(&[4, 4, 1], 8), (3, 1, false));
         assert_eq!(of(&[16], 12), (1, 12, false));
@@ -215,7 +214,7 @@ mod tests {
         assert_eq!(of(&[4], 0), (0, 1, false));
     }
 
-    /// All ranks compute a shot that they share, and only rank 0 takes it, in the order of the shots.
+    /// All ranks compute a shot that they share, and only rank 0 receives it, in the order of the shots.
     #[test]
     fn shots_that_ranks_share_are_taken_once() {
         let all = answers(&["a", "b"], |world| {

@@ -86,7 +86,7 @@ fn requested_groups(job: &Job) -> anyhow::Result<Option<usize>> {
     Ok(job.int_opt("groups")?.map(usize::try_from).transpose()?)
 }
 
-/// The devices of each group of this rank: `each` GPUs if that is requested; without GPUs those of
+/// The devices of each group of this rank: `each` GPUs if that is requested; without GPUs, the groups of
 /// [`of_processors`].
 fn offers(
     job: &Job,
@@ -153,8 +153,8 @@ fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::R
     }
 }
 
-/// Groups that share the threads, with `slabs` slabs each: as many as are requested, else one for each of
-/// `shared` shots, but at most one per thread.
+/// Groups that share the threads, with `slabs` slabs each: as many as are requested, otherwise one for each of `shared`
+/// shots, but at most one per thread.
 fn of_processors(job: &Job, [slabs, shared]: [usize; 2], places: Places) -> anyhow::Result<Vec<Offer>> {
     let groups = match requested_groups(job)? {
         Some(groups) => groups,
@@ -226,7 +226,7 @@ mod tests {
         assert!(message.contains("a multiple of 2"), "{message}");
     }
 
-    /// Results come in the order of the items, whichever ends first. Of several errors the first in that
+    /// Results are in the order of the items, whichever item ends first. If there are several errors, the first in that
     /// order is returned, after all threads are joined.
     #[test]
     fn things_at_the_same_time_keep_their_order() {

@@ -6,7 +6,7 @@ use crate::modelling::world::members::answers;
 fn every_subdomain_has_an_element() {
     assert_eq!(shared_out(3, &[1.0, 50.0, 1.0]).unwrap(), [0..1, 1..2, 2..3]);
     assert_eq!(shared_out(8, &[3.0, 1.0]).unwrap(), [0..6, 6..8]);
-    // Each share is 10/3: its remainder is carried over to the next, and none is left after the last.
+    // Each share is 10/3: the remainder is carried over to the next share, and none remains after the last.
     assert_eq!(shared_out(10, &[1.0; 3]).unwrap(), [0..3, 3..7, 7..10]);
     assert_eq!(shared_out(1, &[0.1]).unwrap().first(), Some(&(0..1)));
     let message = shared_out(2, &[1.0; 3]).unwrap_err().to_string();
@@ -54,7 +54,7 @@ fn place(place: usize, ranks: usize) -> Places {
     }
 }
 
-/// Subdomains are counted over all ranks, in their order, whatever their hosts are.
+/// Subdomains are counted over all ranks, in their order, on any hosts.
 #[test]
 fn parts_of_ranks_lie_behind_each_other() {
     let parts = [2, 1, 3];
@@ -139,8 +139,8 @@ fn neighbours_on_other_ranks_are_those_of_the_outermost_slabs() {
     }
 }
 
-/// GPUs of one kind are alike, one for each slab; if some ranks have GPUs and others none, the error names
-/// one of each.
+/// GPUs of one kind are alike, one for each slab; if some ranks have GPUs and others none, the error names one rank of
+/// each kind.
 #[test]
 fn ranks_with_gpus_have_a_speed_for_each() {
     let speeds_of = |names: [&str; 2]| {
@@ -219,7 +219,7 @@ fn devices_are_described_in_words() {
     );
 }
 
-/// GPUs are taken in the order of the list; several ranks of a host get the same number of GPUs.
+/// GPUs are taken in the order of the list; several ranks of a host receive the same number of GPUs.
 #[test]
 fn gpus_are_taken_by_their_numbers() {
     let existing: Vec<_> = (0..6).map(|number| gpu(number, "H200")).collect();

@@ -6,7 +6,7 @@ use kernels::grid::Grid;
 use kernels::medium::Coefficients;
 use rsf_io::Input;
 
-/// The grid of the first file, after a check that the others have the same.
+/// The grid of the first file, after a check that the other files have the same grid.
 pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let mut grid = Grid {
         ndim,
@@ -26,7 +26,7 @@ pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     Ok(grid)
 }
 
-/// Checks that a file has the axes of a grid, given with the name of what has it.
+/// Checks that a file has the axes of a grid, which is given together with the name of a file that has this grid.
 fn same_grid((name, grid): (&str, &Grid), file: &Input) -> anyhow::Result<()> {
     for a in 0..grid.ndim {
         let (other, number) = (file.axis(a + 1), a + 1);
@@ -53,8 +53,8 @@ fn same_grid((name, grid): (&str, &Grid), file: &Input) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a file that does not have one number for each cell of the grid of a model, given with the name of a file
-/// of that model.
+/// Refuses a file that does not have one number for each cell of the grid of a model. `name` is a file of that model,
+/// for the message.
 pub fn on_the_grid(file: &Input, (name, grid): (&str, &Grid)) -> anyhow::Result<()> {
     other_dimensions(file, grid.ndim)?;
     // A list, such as points by mistake, is described by its number of values.
@@ -89,8 +89,8 @@ fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a file with one number per cell that has one axis more or less than the program takes. A third
-/// axis of one sample does not count.
+/// Refuses a file with one number per cell that has one axis more or less than the program takes. A third axis of one
+/// sample is ignored.
 fn other_dimensions(file: &Input, ndim: usize) -> anyhow::Result<()> {
     let (axes, name) = (file.rank(), file.name());
     let lengths: Vec<String> = (1..=axes).map(|a| format!("n{a}={}", file.axis(a).n)).collect();

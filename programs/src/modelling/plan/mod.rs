@@ -15,8 +15,8 @@ pub use rsf_io::memory::{free as free_memory, gigabytes};
 
 /// The ratio of neighbouring densities above which the stability limit of single cells may be too large.
 const JUMP: f32 = 1.2;
-/// The fraction of that limit that is safe for ratios up to [`SAFE_TO`] at the fastest cells; for larger ratios
-/// the safe share falls with the root of the ratio.
+/// The fraction of that limit that is safe for ratios up to [`SAFE_TO`] at the fastest cells; for larger ratios the
+/// safe fraction decreases with the square root of the ratio.
 const SAFE: f64 = 0.8;
 const SAFE_TO: f64 = 4.0;
 
@@ -73,11 +73,11 @@ pub struct Criteria<'a> {
     pub padded: &'a Padded,
     /// Time step.
     pub dt: f32,
-    /// The largest stable step as a fraction of that of the displacement scheme.
+    /// The largest stable step as a fraction of the largest stable step of the displacement scheme.
     pub share: f64,
     /// Whether `share` also holds at jumps of density.
     pub holds_at_jumps: bool,
-    /// The way to make the step smaller, worded for [`kernels::Error::Unstable`].
+    /// Advice on how to make the step smaller, worded for [`kernels::Error::Unstable`].
     pub cure: &'static str,
     /// Band of the sources, and how they begin.
     pub timing: Timing,
@@ -231,10 +231,10 @@ pub fn speed_words(e: &Extremes) -> String {
     format!("wave speeds {:.4} to {:.4}{fluids}", e.slowest, e.fastest)
 }
 
-/// Refuses a run for which a host has too little memory for all of its ranks together; with `plan=y` this is
-/// a warning. It is also a warning if only the second number, which the run may need, exceeds the memory, and
-/// not the first, which it needs in any case. `fits` describes what would fit into a fraction of the memory. All
-/// ranks call it, and rank 0 prints.
+/// Refuses a run for which a host has too little memory for all of its ranks together; with `plan=y` this is a warning.
+/// It is also a warning if the memory is exceeded only by the second number, which the run may need, and not by the
+/// first, which it needs in any case. `fits` describes the size that would fit into a fraction of the memory. All ranks
+/// call it, and rank 0 prints.
 pub fn check_host(
     job: &Job,
     world: &World,
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    /// Advised numbers are sufficient, and rounding never makes insufficient ones look sufficient.
+    /// The advised numbers are sufficient, and rounding never makes insufficient numbers look sufficient.
     #[test]
     fn numbers_are_rounded_to_the_safe_side() {
         for (x, digits, expected) in [
@@ -383,8 +383,8 @@ mod tests {
         assert_eq!(of_step(1.0, 50.0), "");
     }
 
-    /// In 2-D a quarter of the cells has sides of half the length, and in 3-D an eighth. The sides are a
-    /// fiftieth shorter to leave memory for the rest, and the frame stays.
+    /// In 2-D a quarter of the cells has sides of half the length, and in 3-D an eighth. The sides are a fiftieth
+    /// shorter to leave memory for everything else, and the frame keeps its width.
     #[test]
     fn smaller_grids_have_that_share_of_the_cells() {
         let plane = Padded::new(&Grid::new_2d([100, 200], [0.0; 2], [1.0; 2]), 20);

@@ -80,8 +80,8 @@ fn exchange_words(pieces: &[usize], bytes: usize, seconds: f64) -> String {
     )
 }
 
-/// Prints the exchange and the fraction of a step that it takes. A step takes `step` seconds, and the fraction
-/// `hides` of it is spent on cells that need no neighbour.
+/// Prints the exchange and the fraction of a step that it takes. A step takes `step` seconds, and the fraction `hides`
+/// of it is spent on cells that do not depend on a neighbour.
 pub fn share_of_step(
     job: &Job,
     (pieces, bytes): (&[usize], usize),

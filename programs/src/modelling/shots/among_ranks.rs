@@ -131,8 +131,7 @@ fn a_signal_on_another_rank_ends_the_shots() {
     assert_eq!(all[1], (vec![], Ok(())));
 }
 
-/// Ranks take the largest nodes of the tree for which no rank has more shots than it would have with single
-/// shots.
+/// Ranks take the largest nodes of the tree with which no rank has more shots than with single shots.
 #[test]
 fn nodes_are_as_large_as_the_ranks_allow() {
     let lens = |hosts: &[&str], shots: Range<usize>, most: usize| {
@@ -193,7 +192,7 @@ fn sums_of_ranks_have_all_of_their_shots() {
     assert!(all[1].is_empty());
 }
 
-/// The time is that of the slowest rank; each rank has its own groups, some of which may have no shots.
+/// The time is measured on the slowest rank; each rank has its own groups, some of which may have no shots.
 #[test]
 fn plans_of_ranks_are_those_of_the_slowest() {
     let slowest = |shots: (usize, usize), of: [(usize, usize, f64); 3]| {

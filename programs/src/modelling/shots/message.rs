@@ -20,13 +20,13 @@ pub fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
 pub fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
     let next = || world.ranks().receive_from(Topic::Traces, from);
     let Some((mut outcome, count)) = of_head(&next()?) else {
-        bail!("ranks do not understand each other");
+        bail!("ranks disagree");
     };
     if let Outcome::Done(result) = &mut outcome {
         result.values.reserve_exact(count);
         while result.values.len() < count {
             let piece: Vec<f32> = bytemuck::pod_collect_to_vec(&next()?);
-            ensure!(!piece.is_empty(), "ranks do not understand each other");
+            ensure!(!piece.is_empty(), "ranks disagree");
             result.values.extend_from_slice(&piece);
         }
     }

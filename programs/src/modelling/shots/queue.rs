@@ -8,15 +8,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// The number of shots by which a worker may be ahead of the one that is waited for; finished shots take
-/// memory.
+/// The number of shots by which a worker may be ahead of the shot that is being waited for; finished shots take memory.
 pub const AHEAD: usize = 2;
 
 /// The shots of a rank while workers compute them.
 struct Queue<'a> {
     /// Their numbers.
     shots: &'a [usize],
-    /// The number of shots by which workers may be ahead of the one that is waited for.
+    /// The number of shots by which workers may be ahead of the shot that is being waited for.
     ahead: usize,
     /// The number of shots that a worker computes at a time.
     batch: usize,
@@ -26,9 +25,9 @@ struct Queue<'a> {
 
 /// The state of the queue. Shots are counted by their indices in the list.
 struct Desk {
-    /// The next one that a worker may take.
+    /// The next shot that a worker may take.
     next: usize,
-    /// The one that is waited for.
+    /// The shot that is being waited for.
     awaited: usize,
     /// Whether no further shot will be requested.
     closed: bool,
@@ -84,8 +83,8 @@ impl Queue<'_> {
         self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Computes the shots from `place` on, then the next ones. The rest of a batch is done on another thread, one batch
-    /// at a time.
+    /// Computes the shots from `place` on, then the next ones. The remaining work on a batch is done on another thread,
+    /// one batch at a time.
     fn serve<'s, 'w: 's>(&'s self, mut worker: Worker<'w>, place: usize, scope: &'s Scope<'s, '_>) {
         let _leaving = Leaving(self);
         let mut place = Some(place).filter(|&place| place < self.shots.len());

@@ -27,7 +27,7 @@ impl TreeSum {
         }
     }
 
-    /// Adds a node, which follows the previous ones.
+    /// Adds a node, which follows the previous nodes.
     pub fn add(&mut self, shots: Range<usize>, values: Vec<f32>) {
         self.nodes.push((shots, values));
         while let [.., (first, _), (second, _)] = self.nodes.as_slice()
@@ -67,7 +67,7 @@ impl TreeSum {
     }
 }
 
-/// The largest number of nodes that rank 0 holds while it adds `shots` shots.
+/// The largest number of nodes that rank 0 stores while it adds `shots` shots.
 pub fn most_nodes(shots: usize) -> usize {
     (usize::BITS - shots.leading_zeros()) as usize
 }
@@ -85,8 +85,8 @@ pub fn nodes(shots: Range<usize>, most: usize) -> Vec<Range<usize>> {
     all
 }
 
-/// The nodes of a survey for all ranks: the largest ones with which no rank has more to do than with single
-/// shots, but none with more than `most` shots.
+/// The nodes of a survey for all ranks: the largest nodes with which no rank has more work than with single shots, but
+/// none with more than `most` shots.
 pub fn nodes_of_ranks(shots: Range<usize>, most: usize, world: &World) -> Vec<Range<usize>> {
     let ranks = world.ranks().size();
     let longest = |nodes: &[Range<usize>]| {
@@ -142,9 +142,9 @@ mod tests {
         sum
     }
 
-    /// Sums of 2^24 and ones: in single precision 2^24 + 1 is 2^24, so ones that are added one by one have no effect.
-    /// In the tree ((2^24 + 1) + (1 + 1)) + ((1 + 1) + 1) two of them are added first, and three, whose sum with 2^24 +
-    /// 2 is rounded to 2^24 + 4.
+    /// Sums of 2^24 and several ones: in single precision 2^24 + 1 is 2^24, so ones that are added singly have no
+    /// effect. In the tree ((2^24 + 1) + (1 + 1)) + ((1 + 1) + 1) two of them are added first, and three, whose sum
+    /// with 2^24 + 2 is rounded to 2^24 + 4.
     #[test]
     fn a_sum_has_the_shape_of_its_tree() {
         let value = |shot: usize| if shot == 0 { 16_777_216.0 } else { 1.0f32 };
@@ -161,7 +161,7 @@ mod tests {
         for shots in [1, 2, 5, 8, 13, 16, 31] {
             let expected = of_single(0..shots).total();
             for most in [1, 2, 3, 4, 8, 64] {
-                // A state is saved after the first shots, then the rest is added.
+                // A state is saved after the first shots, then the remaining shots are added.
                 for done in 0..shots {
                     let mut sum = of_single(0..done);
                     for node in nodes(done..shots, most) {

@@ -19,7 +19,7 @@ use series::refined;
 /// The largest number of histories whose frequency bands are determined; they are evenly spread over all histories.
 const LOOKED_AT: usize = 64;
 
-/// The largest number of samples of a history that are analysed; longer histories are sampled in longer steps.
+/// The largest number of samples of a history that are analysed; longer histories are sampled at longer intervals.
 const SAMPLES: f64 = 1e6;
 
 /// The meaning of the series of sources.
@@ -69,7 +69,7 @@ pub fn read_at(
     let onsets = onsets(job, count)?;
     let begin = match what {
         Histories::Rates => 0.0,
-        // The run begins early enough for all histories.
+        // The run begins early enough for all time functions.
         Histories::Moments(_) => begin(&histories, onsets.as_deref()),
     };
     let given = Unsampled {
@@ -132,7 +132,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
         begin,
     };
     let value = |action: Action, history: &TimeFunction, t: f64| match (action, history) {
-        // A step keeps its value after its rise, so its band is that of its rate.
+        // A step keeps its value after its rise, so its band is the band of its rate.
         (Action::Moment(_), _) | (_, TimeFunction::Step { .. }) => history.rate(t) as f32,
         (Action::Force(_), _) => history.pulse(t) as f32,
     };
@@ -172,7 +172,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     let mut largest = whole.largest;
     match what {
         Histories::Rates => early(job, &histories, onsets.as_deref(), (begin, dt)),
-        // The largest value found above is that of rates.
+        // The largest value found above belongs to the rates.
         Histories::Moments(rate) => {
             let pairs = (0..actions.len().max(histories.len()))
                 .map(|k| (actions[k % actions.len()], &histories[k % histories.len()]));
@@ -292,8 +292,8 @@ struct Whole {
     largest: f32,
 }
 
-/// Analyses whole histories. A history that the end of the run cuts off would appear to have a step there,
-/// which none of the waves has.
+/// Analyses whole histories. A history that is truncated at the end of the run would appear to have a step there, which
+/// does not occur in the waves.
 fn whole(
     actions: &[Action],
     histories: &[TimeFunction],
@@ -365,7 +365,8 @@ fn out_of_plane(job: &Job, actions: &[Action]) {
     if let Some((first, &Action::Moment(m))) = rest.next() {
         let others = rest.count();
         job.warn(&format!(
-            "the double couple {}{} also moves rock across the plane x-z (Mxy={:.3e}, Myz={:.3e}): that part generates SH waves, which a 2-D run does not model",
+            "the double couple {}{} also moves rock across the plane x-z (Mxy={:.3e}, Myz={:.3e}): this part generates \
+            SH waves, which a 2-D run does not model",
             if actions.len() == 1 { "of src=dc".into() } else { format!("of source {}", first + 1) },
             if others > 0 { format!(" (and {others} more)") } else { String::new() },
             m[3], m[5]

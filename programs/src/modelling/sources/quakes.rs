@@ -26,8 +26,8 @@ pub struct Placed {
     pub actions: Vec<Action>,
     /// Centroid time of each, s.
     pub shifts: Vec<f64>,
-    /// Histories that are centred on that time, or series with their own times; if empty, those of the
-    /// command line apply.
+    /// Time functions that are centred on that time, or series with their own times; if empty, the command line's
+    /// apply.
     pub histories: Vec<TimeFunction>,
 }
 
@@ -38,8 +38,8 @@ impl Placed {
         self.histories.iter().any(is_series)
     }
 
-    /// The onset of each source, s, such that its centroid lies at the shift. A source has the history with
-    /// its number, or the only one.
+    /// The onset of each source, s, such that its centroid lies at the shift. A source uses the history with its
+    /// number, or the only history.
     pub fn onsets(&self, histories: &[TimeFunction]) -> Vec<f32> {
         let each = self.shifts.iter().enumerate();
         each.map(|(k, shift)| (shift - centroid(&histories[k % histories.len()])) as f32)
@@ -91,7 +91,7 @@ pub fn placed(
         },
         SourceTime::Impact(time) => TimeFunction::Gaussian { tau: time / IMPACT },
     };
-    // SPECFEM3D's Gaussian has area one; that of a force or a bell has height one here.
+    // SPECFEM3D's Gaussian has unit area; the Gaussian of a force or a bell has unit height here.
     let height = |source_time: &SourceTime| {
         let tau = match *source_time {
             _ if !own || has_samples => return 1.0,
@@ -140,8 +140,8 @@ pub fn word(job: &Job) -> &'static str {
         .unwrap_or(earth::SOURCES[0])
 }
 
-/// The time functions in files that cmt= or force= names: a sample for every step, of the moment itself or
-/// the force, from the first step on. Empty if it names none.
+/// The time functions in files that cmt= or force= names: a sample for every step, of the moment itself or the force,
+/// from the first step on. Empty if no file is named.
 fn external(job: &Job, quakes: &Quakes) -> anyhow::Result<Vec<TimeFunction>> {
     let named: Vec<&String> = quakes.histories.iter().flatten().collect();
     if !named.is_empty() && named.len() < quakes.histories.len() {

@@ -1,4 +1,4 @@
-//! Interpolates time functions whose samples are further apart than the steps of a run, with cubic splines.
+//! Interpolates time functions whose samples are farther apart than the steps of a run, with cubic splines.
 use kernels::source::TimeFunction;
 
 /// The pole of the filter from samples to coefficients (Unser, Aldroubi and Eden 1993, equation 2.5).
@@ -11,11 +11,10 @@ const ROUNDING: f64 = 1e-3;
 /// warn.
 const MOST: f64 = 1e7;
 
-/// The series with samples at most `dt` apart, on a cubic spline through its own samples if these are further
-/// apart.
+/// The series with samples at most `dt` apart, on a cubic spline through its own samples if these are farther apart.
 ///
-/// The series is mirrored at its ends, so that the integral of the spline is that of straight lines between the
-/// samples: a moment does not change.
+/// The series is mirrored at its ends, so that the integral of the spline equals the integral of straight lines between
+/// the samples: a moment does not change.
 pub fn refined(series: TimeFunction, dt: f64) -> TimeFunction {
     let TimeFunction::Series { start, step, values } = series else {
         return series;
@@ -102,7 +101,7 @@ mod tests {
         let coarse: Vec<f32> = (0..31).map(|k| ricker(0.004 * k as f64)).collect();
         let (step, values) = fine(&coarse, 0.004, 0.0005);
         assert_eq!((values.len(), (step * 1e9).round()), (241, 5e5));
-        // The measured error is 4.3e-3; that of straight lines is 0.06.
+        // The measured error is 4.3e-3; the error of straight lines is 0.06.
         for (k, value) in values.iter().enumerate() {
             assert!((value - ricker(step * k as f64)).abs() < 0.01, "{k}: {value}");
         }

@@ -1,11 +1,11 @@
-//! Refuses sources that do nothing, and warns of those that do nothing during the run.
+//! Refuses sources that have no effect, and warns of sources that have no effect during the run.
 
 use super::Sources;
 use anyhow::bail;
 use kernels::source::{Action, Source};
 use rsf_io::Job;
 
-/// A history is silent if its largest value is at most this fraction of that of all.
+/// A time function is silent if its largest value is at most this fraction of the largest value of all.
 const SILENT: f32 = 1e-6;
 
 /// Refuses sources of zero strength. Warns of histories, the longest of which lasts `longest` seconds, that
@@ -57,7 +57,8 @@ pub fn refuse(
     let mute = sources.series.iter().filter(is_mute).count();
     if seen > 0.0 && mute > 0 {
         job.warn(&format!(
-            "{mute} of {} time functions are silent through all {duration} s of the run, so that their sources do nothing: check onset= or the times of the events, or raise nt=",
+            "{mute} of {} time functions are silent through all {duration} s of the run, so that their sources have no \
+            effect: check onset= or the times of the events, or raise nt=",
             sources.series.len()
         ));
     }

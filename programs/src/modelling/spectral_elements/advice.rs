@@ -22,7 +22,7 @@ pub fn before(job: &Job, raw: &RawMesh, models: bool) -> anyhow::Result<()> {
     idle(job, models)
 }
 
-/// Warns of parameters that have no effect because of others.
+/// Warns of parameters that have no effect because of other parameters.
 fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
     idle::of_sources(job, &SOURCES)?;
     if !job.has_input("series") {
@@ -143,8 +143,8 @@ impl Whose {
     }
 }
 
-/// Warns of receivers, or points of a map, in an element that holds a source of their shot: polynomials cannot represent the
-/// field near a point.
+/// Warns of receivers, or points of a map, in an element that contains a source of their shot: polynomials cannot
+/// represent the field near a point.
 pub fn beside_sources<const D: usize>(
     job: &Job,
     mesh: &Mesh<D>,
@@ -170,7 +170,7 @@ pub fn beside_sources<const D: usize>(
     }
 }
 
-/// Warns of receivers of pressure in solids, where it is zero; on a contact they record that of the fluid.
+/// Warns of receivers of pressure in solids, where it is zero; on a contact they record the pressure of the fluid.
 pub fn in_rock<const D: usize>(job: &Job, run: &Run<D>, shots: &[[Vec<[f64; D]>; 2]]) {
     if run.shot.quantity != Quantity::Pressure {
         return;

@@ -58,8 +58,8 @@ impl<const D: usize> Engine<D> {
     }
 }
 
-/// Makes the engine of the first shot, and sets it to each further one, which changes only sources, receivers
-/// and fields.
+/// Creates the engine of the first shot, and sets it to each further shot, which changes only sources, receivers and
+/// fields.
 pub fn again<const D: usize>(
     run: &Run<D>,
     on: Resources<'_>,

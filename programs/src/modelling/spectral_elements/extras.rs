@@ -21,7 +21,7 @@ pub struct Extras {
 }
 
 impl Extras {
-    /// Reads these outputs from the command line; the shot gets the receivers and the steps that they need.
+    /// Reads these outputs from the command line, and adds the receivers and the steps that they need to the shot.
     pub fn read<const D: usize>(
         job: &mut Job,
         (raw, mesh): (&RawMesh, &Mesh<D>),
@@ -42,7 +42,7 @@ impl Extras {
         })
     }
 
-    /// None of these outputs; the shot gets the steps that the run needs.
+    /// None of these outputs; the shot receives the steps that the run needs.
     pub fn none<const D: usize>((shot, jdata): (&mut Shot<D>, usize), timing: &Timing) -> Self {
         outputs::correct_steps(timing, (shot, jdata));
         Self::default()

@@ -19,7 +19,7 @@ pub fn requested<const D: usize>(
     Ok(None)
 }
 
-/// Reads along= and gauge=, and replaces the receivers of `shot`, which are the channels, with those that the
+/// Reads along= and gauge=, and replaces the receivers of `shot`, which are the channels, with the receivers that the
 /// method records: the ends of the gauges, or the places of the strain.
 fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Fibre> {
     let fibre = Fibre::read(job, D, shot.receivers.len())?;

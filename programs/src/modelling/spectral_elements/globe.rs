@@ -143,8 +143,8 @@ fn along<const D: usize>(point: &[f64; 3]) -> [f64; D] {
     std::array::from_fn(|c| point[c])
 }
 
-/// For each moment, whether it follows the Gaussian itself: with fluid=specfem, moments in fluids whose
-/// history is that of the file do.
+/// For each moment, whether it follows the Gaussian itself: with fluid=specfem this is true of moments in fluids whose
+/// time function comes from the file.
 fn bells(job: &Job, quakes: &Quakes, in_fluids: &[bool], own: bool) -> anyhow::Result<Vec<bool>> {
     let wet = |k: usize| own && in_fluids[k] && matches!(quakes.mechanisms[k], TurnedMechanism::Moment(_));
     let wet: Vec<bool> = (0..quakes.mechanisms.len()).map(wet).collect();
@@ -164,7 +164,7 @@ fn bells(job: &Job, quakes: &Quakes, in_fluids: &[bool], own: bool) -> anyhow::R
     }
     job.warn(&format!(
         "{} is in a fluid: its moment grows to its value as in a solid, whereas in SPECFEM3D a moment in a \
-        fluid follows a Gaussian, so that the pressure is the derivative of the one here; fluid=specfem does \
+        fluid follows a Gaussian, so that the pressure is the derivative of the pressure here; fluid=specfem does \
         the same, and fluid=moment keeps the growing moment without a warning",
         quakes.names[first]
     ));
@@ -222,7 +222,8 @@ pub fn fill<const D: usize>(
     };
     if (surface / model.surface() - 1.0).abs() > 1e-6 {
         bail!(
-            "the surface of the mesh has a radius of {surface} m, that of model={word} {} m: they must be the same",
+            "the surface of the mesh has a radius of {surface} m, the surface of model={word} one of {} m: they must \
+            be the same",
             model.surface()
         );
     }
@@ -245,7 +246,7 @@ pub fn fill<const D: usize>(
     }
     for (medium, general) in rocks.media.iter_mut().zip(&general) {
         if *general {
-            // The law is of the same kind as that of the points; the constants come from the model.
+            // The law is of the same kind as the law of the points; the constants come from the model.
             medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
         }
     }

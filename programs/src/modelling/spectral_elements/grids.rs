@@ -17,7 +17,7 @@ const WORDS: [&str; 5] = ["vp", "vs", "den", "qp", "qs"];
 struct Files {
     /// Name and axes of the first file: number of nodes, first node and step of z, x[, y].
     grid: Option<(String, Vec<[f64; 3]>)>,
-    /// The number of grids: one for all regions or one for each.
+    /// The number of grids: one for all regions or one for each region.
     grids: usize,
     regions: usize,
     sum: Checksum,
@@ -63,7 +63,8 @@ impl Files {
             Some((first, known)) if *known != axes || grids != self.grids => {
                 let known = words(known, (behind, self.grids));
                 bail!(
-                    "{first} and {name} have different grids, {known} and {}; all files of a model share one (sfwindow, \
+                    "{first} and {name} have different grids, {known} and {}; all files of a model must share one grid \
+                    (sfwindow, \
                     sfremap1 and sftransp change one)",
                     words(&axes, (behind, grids))
                 )
@@ -148,7 +149,7 @@ fn quality(
     Ok(factors)
 }
 
-/// A model, if any of its parameters is given, and its checksum. `table` is ccc= if that is a grid.
+/// A model and its checksum, if any of its parameters is given. `table` is ccc=, if ccc= is a grid.
 pub fn read<const D: usize>(
     job: &mut Job,
     mesh: (&Mesh<D>, &Basis),

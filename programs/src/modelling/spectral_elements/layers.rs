@@ -10,8 +10,8 @@ use rsf_io::Job;
 
 use crate::meshing::{RawMesh, stored};
 
-/// The perfectly matched layers that cpml= requests or, without it, those of the mesh. cpml=0 also leaves out
-/// those of the mesh.
+/// The perfectly matched layers that cpml= requests or, without it, the layers of the mesh. cpml=0 leaves out the
+/// layers of the mesh, too.
 pub(super) fn matched<const D: usize>(
     job: &Job,
     raw: &RawMesh,

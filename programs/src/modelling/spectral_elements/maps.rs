@@ -27,7 +27,7 @@ const PEAKS: [(&str, &str, &str); 3] = [
     ("pga", "acceleration", "m/s2"),
 ];
 
-/// The axes `first ..` of z, x[, y] that the command line requests, else those of the mesh.
+/// The axes `first ..` of z, x[, y] that the command line requests, otherwise the axes of the mesh.
 fn axes<const D: usize>(job: &Job, mesh: &Mesh<D>, first: usize) -> anyhow::Result<Vec<Axis>> {
     let mut axes = Vec::new();
     for (a, name) in AXES.iter().enumerate().take(D).skip(first) {
@@ -134,7 +134,7 @@ pub struct Peaks {
     what: &'static str,
     unit: &'static str,
     axes: Vec<Axis>,
-    /// The index in the map of each receiver after those of the user.
+    /// The index in the map of each receiver after the user's own receivers.
     places: Vec<usize>,
     /// The number of the user's receivers, and the number of steps from one of their records to the next.
     own: usize,

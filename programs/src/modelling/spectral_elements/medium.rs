@@ -28,11 +28,11 @@ pub struct Rocks<const D: usize> {
     pub grain: Grain,
     /// The strain to which its mechanisms respond.
     pub followed: Followed,
-    /// The quality factors qp= and qs=, each a single number or one for each node.
+    /// The quality factors qp= and qs=, each a single number or one number for each node.
     pub quality: Option<[Vec<f32>; 2]>,
     /// Whether a model varies within the regions.
     pub varies: bool,
-    /// The media of points, if they are not those of the regions.
+    /// The media of points, if they differ from the media of the regions.
     pub model: Option<Box<dyn PointMedia<D>>>,
     /// The grid of the model, if it is on one, and the number of such grids.
     pub lattice: Option<(Lattice<D>, usize)>,
@@ -147,7 +147,7 @@ fn media(materials: &[Material], tables: Option<&[f64]>, on_a_grid: bool) -> any
             medium.law = Law::Anisotropic(Box::new(constants(&tables[region * 21..][..21], region)?));
         }
         if on_a_grid && m.vs > 0.0 {
-            // The law is of the same kind as that of the points; the constants come from the grid.
+            // The law is of the same kind as the law of the points; the constants come from the grid.
             medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
         }
         Ok(medium)

@@ -63,7 +63,7 @@ struct Run<const D: usize> {
     rocks: Arc<Rocks<D>>,
     sources: Vec<Source<D>>,
     shot: Shot<D>,
-    /// Sources and receivers of all shots, except those of cmt=, force=, quakeml= and stations=.
+    /// Sources and receivers of all shots, except those given by cmt=, force=, quakeml= and stations=.
     spreads: Spreads,
     /// The cable of data=das, whose channels take the place of the receivers.
     fibre: Option<Fibre>,
@@ -114,7 +114,7 @@ impl<const D: usize> Run<D> {
     }
 }
 
-/// The model of a mesh: the files of the mesh hold it, so no volumes remain to be read.
+/// The model of a mesh: it is contained in the files of the mesh, so no volumes remain to be read.
 struct InTheMesh;
 
 impl Opened for InTheMesh {
@@ -375,8 +375,8 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
     Ok(raw)
 }
 
-/// Reads the small inputs and the parameters; if `models` is set, also those that only modelling has:
-/// snapshots, maps, cables and further quantities.
+/// Reads the small inputs and the parameters; if `models` is set, also the ones that only modelling has: snapshots,
+/// maps, cables and further quantities.
 fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow::Result<Run<D>> {
     advice::before(job, raw, models)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };

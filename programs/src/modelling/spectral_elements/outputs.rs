@@ -99,7 +99,7 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
     }
 }
 
-/// Opens the files of all quantities except that of the data.
+/// Opens the files of all quantities except the data.
 fn divided<const D: usize>(
     job: &mut Job,
     run: &Run<D>,

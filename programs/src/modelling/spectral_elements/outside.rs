@@ -1,4 +1,4 @@
-//! Points outside a mesh: those that lie only a little outside are moved into it.
+//! Points outside a mesh: a point that lies only a little outside is moved into it.
 
 use anyhow::bail;
 use kernels::mesh::{Locator, Mesh};
@@ -71,7 +71,8 @@ impl<'a, const D: usize> Outside<'a, D> {
                         it from its file, or enlarge the mesh",
                         match D {
                             3 => {
-                                ", and outside=leave leaves out those of cmt=, force=, quakeml= and stations= that are farther"
+                                ", and outside=leave leaves out points of cmt=, force=, quakeml= and stations= that \
+                                are farther away"
                             }
                             _ => "",
                         }
@@ -86,7 +87,7 @@ impl<'a, const D: usize> Outside<'a, D> {
         }
     }
 
-    /// The places of points of sou= or rec=, none of which can be left out because their axis has a place for
+    /// The places of points of sou= or rec=, none of which can be left out, because their axis has a fixed place for
     /// each.
     ///
     /// # Errors
@@ -98,8 +99,8 @@ impl<'a, const D: usize> Outside<'a, D> {
             match self.place(&format!("{name} {}", k + 1), x)? {
                 Some(x) => settled.push(x),
                 None => bail!(
-                    "{name} {} is outside the mesh, and outside=leave leaves out {}, because those of sou= \
-                    and rec= have fixed places on an axis: remove the point from its file, or enlarge the \
+                    "{name} {} is outside the mesh, and outside=leave leaves out {}, because the points of sou= and \
+                    rec= have fixed places on an axis: remove the point from its file, or enlarge the \
                     mesh (outside=move moves points that are less than half an element away)",
                     k + 1,
                     match D {

@@ -46,8 +46,8 @@ pub(super) const MESH: &[Param] = &[
     Param::choice("outside", &["move", "leave", "error"])
         .default("move")
         .doc("treatment of points outside the mesh; move: they are moved to the nearest place in it, if that \
-        is less than half an element away; leave: those of cmt=, force=, quakeml= and stations= that are \
-        farther are left out; error: the run ends"),
+        is less than half an element away; leave: points of cmt=, force=, quakeml= and stations= that are farther \
+        away are left out; error: the run ends"),
     Param::input("sou").recipe(COORDINATES).doc("source points x[, y], z; n3 shots"),
     Param::input("rec").recipe(COORDINATES).doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
     SHOTS,
@@ -93,14 +93,14 @@ pub(super) const SIDES: &[Param] = &[
         .range(">= 0", Some(0.0), None)
         .doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
     Param::float("cpml")
-        .default_text("the layers of the mesh (pml=, absorbing_cpml_file), else none")
+        .default_text("the layers of the mesh (pml=, absorbing_cpml_file), otherwise none")
         .range(">= 0", Some(0.0), None)
         .doc("thickness of perfectly matched layers (CPML) along absorbing sides, m; 0: no layers"),
     Param::float("fcpml")
-        .default_text("quadratic damping, stronger than that of SPECFEM3D")
+        .default_text("quadratic damping, stronger than in SPECFEM3D")
         .range("> 0", Some(1e-30), None)
         .doc(
-            "f0_FOR_PML of SPECFEM3D, Hz: makes perfectly matched layers like those of that program, with \
+            "f0_FOR_PML of SPECFEM3D, Hz: makes perfectly matched layers as in that program, with \
             its damping profile and without attenuation",
         ),
     Param::float("left")
@@ -208,8 +208,8 @@ pub(super) const EARTH: &[Param] = &[
     Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou=; stf=, freq= and tau= replace its half durations"),
     Param::string("stations")
         .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z \
-        (up), N, E, and rotation and strain keep the axes of the mesh; in StationXML the epoch of the \
-        earthquake counts, else the latest"),
+        (up), N, E, and rotation and strain keep the axes of the mesh; in StationXML the epoch of the earthquake is \
+        used, otherwise the latest"),
     Param::choice("depth", &["ground", "z"])
         .default("ground")
         .doc("level from which depth and burial of cmt=, force= and stations= are measured in a box; ground: \
@@ -296,7 +296,7 @@ const PARAMS_2D: &[Param] = &joined::<{ counted(LISTS_2D) }>(LISTS_2D);
 /// Parameters of the 3-D program.
 const PARAMS_3D: &[Param] = &joined::<{ counted(LISTS_3D) }>(LISTS_3D);
 
-/// `sfsem2d-gpu` as its user sees it.
+/// The parameters and documentation of `sfsem2d-gpu`.
 pub static PROGRAM_2D: Program = Program {
     name: "sfsem2d-gpu",
     about: "Elastic modelling in 2-D (P-SV) by spectral elements on quadrilaterals",
@@ -306,7 +306,7 @@ pub static PROGRAM_2D: Program = Program {
     params: PARAMS_2D,
 };
 
-/// `sfsem3d-gpu` as its user sees it.
+/// The parameters and documentation of `sfsem3d-gpu`.
 pub static PROGRAM_3D: Program = Program {
     name: "sfsem3d-gpu",
     about: "Elastic modelling in 3-D by spectral elements on hexahedra",

@@ -22,7 +22,7 @@ const HIGHEST_DEGREE: f64 = 8.0;
 pub struct Step {
     /// The largest stable step, s.
     pub limit: f64,
-    /// The element that sets it.
+    /// The element that determines the limit.
     pub element: usize,
     /// The element with the fewest points on a wavelength, and the frequency (Hz) at which it has five.
     pub resolved: Option<(usize, f64)>,
@@ -35,7 +35,7 @@ pub struct Step {
 pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     let Bound { element, limit, .. } = run.setup().bound();
     let mut refused = None;
-    // The limit is printed with seven digits, and a step that is copied from there must be accepted.
+    // The limit is printed with seven digits, and a step that is copied from the output must be accepted.
     if run.dt > limit * (1.0 + 1e-6) {
         let loss = match run.rocks.relaxations {
             Some(_) => " with its attenuation",
@@ -139,7 +139,7 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     run.rocks.held as f64 + of_layers + of_elements + of_places + run.points as f64 * 4.0 * (3 * D + 2) as f64
 }
 
-/// Refuses a run that the memory of a host does not hold; all ranks call it.
+/// Refuses a run that does not fit into the memory of a host; all ranks call it.
 pub fn check_memory<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<()> {
     let share = own_elements(on) as f64 / run.mesh.len() as f64;
     let needed = bytes(run) * share * on.machine.groups as f64;

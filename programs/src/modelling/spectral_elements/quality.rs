@@ -27,7 +27,7 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// The fit of qfit=. Without it the fit is that of SPECFEM3D for its own meshes, unless qband= is given.
+    /// The fit of qfit=. Without it, SPECFEM3D's fit is used for its own meshes, unless qband= is given.
     ///
     /// # Errors
     /// Returns an error for a qfit= that cannot be read.
@@ -56,8 +56,7 @@ pub fn resolved<const D: usize>(raw: &RawMesh, mesh: &Mesh<D>, basis: &Basis) ->
     quality::resolved(mesh, &slowest, basis.degree()).map_or(f64::NAN, |(_, frequency)| frequency)
 }
 
-/// The two frequencies of qband=, or else those of `otherwise`, and qref=, or else the geometric mean of the
-/// band.
+/// The two frequencies of qband= (without it, `otherwise`), and qref= (without it, the geometric mean of the band).
 fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f64; 2], f64)> {
     let band = match job.floats("qband")?.as_slice() {
         [] => otherwise(),

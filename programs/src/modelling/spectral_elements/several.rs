@@ -1,9 +1,9 @@
 //! Several quantities of one run on a mesh: `displacement=FILE`, `velocity=FILE` and `acceleration=FILE` in addition to
 //! data=.
 //!
-//! In this scheme a velocity is the difference of the displacements a step later and a step before, divided
-//! by two time steps, and in a step the velocity changes by the mean of the accelerations at its ends times
-//! the time step. So one quantity, recorded in every step, gives the others.
+//! In this scheme a velocity is the difference of the displacements one step later and one step earlier, divided by two
+//! time steps, and in a step the velocity changes by the mean of the accelerations at its ends times the time step. So
+//! one quantity, recorded in every step, gives the others.
 
 use crate::modelling::checkpoint::MOST_KEPT;
 use crate::modelling::divide::{Derivation, How, Pick, When};
@@ -24,7 +24,7 @@ pub struct OutputQuantity {
     pub key: Option<&'static str>,
 }
 
-/// The quantities of a run, that of the data first, and the quantity that is recorded in every step.
+/// The quantities of a run, with the quantity of the data first, and the quantity that is recorded in every step.
 #[derive(Clone)]
 pub struct Several {
     pub outputs: Vec<OutputQuantity>,
@@ -110,7 +110,7 @@ impl Several {
         }
     }
 
-    /// Refuses sums and records that a state cannot hold.
+    /// Refuses sums and records that do not fit into a state.
     ///
     /// # Errors
     /// Returns an error if there are too many receivers for checkpoint=.

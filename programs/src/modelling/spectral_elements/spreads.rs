@@ -69,7 +69,8 @@ pub fn settle<const D: usize>(spreads: &mut Spreads, outside: &mut Outside<'_, D
     Ok(())
 }
 
-/// Refuses points of several shots outside the mesh; those of a single shot are checked when it is set up.
+/// Refuses points of several shots that lie outside the mesh; the points of a single shot are checked when it is set
+/// up.
 pub fn check<const D: usize>(spreads: &Spreads, mesh: &Mesh<D>, fibre: Option<&Fibre>) -> anyhow::Result<()> {
     if spreads.count() < 2 {
         return Ok(());

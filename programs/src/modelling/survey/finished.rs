@@ -61,10 +61,9 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Opens the files of `finished=`, which must be data like those of this run, with the shots of `spreads`
-    /// along the last axis. The first file is that of standard output; the others are recognised by the
-    /// quantities in their headers. `exact` says whether this run has exact time, and `checksums` identifies
-    /// its shots.
+    /// Opens the files of `finished=`, which must be data like this run's, with the shots of `spreads` along the last
+    /// axis. The first file corresponds to standard output; the others are recognised by the quantities in their
+    /// headers. `exact` says whether this run has exact time, and `checksums` identifies its shots.
     pub fn open(
         job: &mut Job,
         quantities: &[DataFile],
@@ -146,7 +145,7 @@ impl Finished {
         self.files.iter().map(whole).collect()
     }
 
-    /// The numbers of those of `shots` shots that remain to be computed.
+    /// The numbers of the shots, out of `shots`, that remain to be computed.
     pub fn todo(&self, shots: usize) -> Vec<usize> {
         (0..shots).filter(|shot| !self.shots.contains(shot)).collect()
     }
@@ -161,7 +160,7 @@ impl Held {
     }
 }
 
-/// The files of a list. If it names only one file, the name may hold commas.
+/// The files of a list. If it names only one file, the name may contain commas.
 fn named(text: &str) -> Vec<&str> {
     match Path::new(text).exists() {
         true => vec![text],
@@ -169,7 +168,7 @@ fn named(text: &str) -> Vec<&str> {
     }
 }
 
-/// The file of quantity number `k` among those that are left.
+/// The file of quantity number `k` among the files that remain.
 fn chosen(inputs: &mut Vec<Input>, quantity: &DataFile, k: usize) -> anyhow::Result<Input> {
     let is_it = |input: &Input| input.header().text("quantity").as_deref() == Some(quantity.words);
     let place = match k {
@@ -188,7 +187,7 @@ fn chosen(inputs: &mut Vec<Input>, quantity: &DataFile, k: usize) -> anyhow::Res
     }
 }
 
-/// The indices of the shots of this run in a file, which must hold this quantity of this survey.
+/// The indices of the shots of this run in a file, which must contain this quantity of this survey.
 fn held(input: &Input, quantity: &DataFile, spreads: &Spreads) -> anyhow::Result<Vec<Option<usize>>> {
     let name = input.name();
     let near = |a: f32, b: f32, d: f32| (a - b).abs() <= 1e-3 * d.abs();
@@ -251,7 +250,7 @@ fn same_settings(job: &Job, input: &Input) -> anyhow::Result<()> {
     differences.truncate(MOST_DIFFERENCES);
     ensure!(
         differences.is_empty(),
-        "{} is of a run with other parameters: {}; {TAKES}",
+        "{} comes from a run with other parameters: {}; {TAKES}",
         input.name(),
         differences.join("; ")
     );
@@ -264,7 +263,7 @@ fn same_clock(input: &Input, expected: bool) -> anyhow::Result<()> {
     let word = |exact| if exact { "tdc=y" } else { "tdc=n" };
     ensure!(
         exact == expected,
-        "{} is of a run with {}, but this one has {}: {TAKES}",
+        "{} comes from a run with {}, but this one has {}: {TAKES}",
         input.name(),
         word(exact),
         word(expected)

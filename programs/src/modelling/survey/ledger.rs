@@ -70,7 +70,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Writes the outcome of a shot, after those of earlier shots that an earlier run has finished.
+    /// Writes the outcome of a shot, after the outcomes of preceding shots that an earlier run has finished.
     pub fn take(&mut self, number: usize, outcome: Outcome) -> anyhow::Result<()> {
         self.write_finished(number)?;
         match outcome {
@@ -231,7 +231,7 @@ impl Data {
         self.file.finish()
     }
 
-    /// Ends the files after `shots` shots; returns what they hold, in words.
+    /// Ends the files after `shots` shots; returns a description of their contents.
     fn end_early(self, shots: usize) -> rsf_io::Result<String> {
         let name = self.file.name();
         if let Some(divide) = self.divide {

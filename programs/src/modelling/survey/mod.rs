@@ -27,7 +27,7 @@ use std::time::Instant;
 /// The way in which the shots of a survey share the devices of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
-    /// The number of workers, each with its own streams: while one sets up shots and takes their records, the
+    /// The number of workers, each with its own streams: while one worker sets up shots and collects their records, the
     /// GPU runs the shots of the other.
     pub workers: usize,
     /// The largest number of shots that each of them runs side by side.
@@ -49,10 +49,11 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
         Vec::new()
     }
 
-    /// The quantities that are written for a shot: that of the data first, then those with separate files.
+    /// The quantities that are written for a shot: first the quantity of the data, then the quantities with separate
+    /// files.
     fn data_files(&self) -> Vec<DataFile>;
 
-    /// The number of values in a record as the engine makes it, and the number of records of a shot.
+    /// The number of values in a record as the engine produces it, and the number of records of a shot.
     fn records(&self) -> [usize; 2];
 
     /// Prints the needs of a shot; returns its expected seconds.
@@ -131,8 +132,7 @@ fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     ensure!(
         !job.given("resume"),
         "resume= continues one shot from a state that checkpoint= has saved, but sou= and rec= have {shots} \
-        (n3=): finished= takes the data of an earlier run of the survey, and only the shots that it lacks \
-        are modelled"
+        (n3=): finished= takes the data of an earlier run of the survey, and only the missing shots are modelled"
     );
     Ok(())
 }
@@ -216,8 +216,8 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
 /// A machine with its GPUs.
 type Equipped = (Machine, Vec<Arc<Gpu>>);
 
-/// The machines of all workers: first the chosen ones, then each of them again for every further worker that
-/// shares it.
+/// The machines of all workers: first the chosen machines, then each of them again for every further worker that shares
+/// it.
 fn workers(
     (machines, gpus): (Vec<Machine>, Vec<Vec<Arc<Gpu>>>),
     sharing: Sharing,
@@ -258,7 +258,7 @@ pub fn write_checksums_of_picked<M: Survey>(
     Ok(())
 }
 
-/// The shots that an earlier run has finished, on rank 0, and those that remain to be computed, on all ranks.
+/// The shots that an earlier run has finished, on rank 0, and the shots that remain to be computed, on all ranks.
 fn finished<M: Survey>(
     job: &mut Job,
     shot: &M,

@@ -41,7 +41,7 @@ pub struct Resources<'a> {
 
 /// A shot of one method: the command line and the small inputs, before the model's volumes are read.
 ///
-/// All ranks call each function; functions whose result is only for one rank say so.
+/// All ranks call each function; the documentation of a function says if its result is only for one rank.
 pub trait Method: Sized {
     /// The engine that runs the shot.
     type Engine: Engine;
@@ -122,7 +122,7 @@ pub trait Method: Sized {
         on: Resources<'_>,
     ) -> anyhow::Result<()>;
 
-    /// Refuses a run that the memory does not hold, or warns of it, before the first volume is read.
+    /// Refuses a run that does not fit into memory, or warns of it, before the first volume is read.
     fn check_memory(&self, job: &Job, on: Resources<'_>) -> anyhow::Result<()>;
 
     /// Reads the model and makes the shot ready to run.
@@ -175,8 +175,7 @@ pub trait Engine {
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error>;
 
-    /// The map that grows with the records, if it is not in the arrays of the engine; states then save it,
-    /// too.
+    /// The map that is updated with the records, if it is not in the arrays of the engine; states then save it, too.
     fn growing(&self) -> Option<Growing> {
         None
     }
@@ -210,7 +209,7 @@ pub fn one<M: Survey>(
         world,
     };
     if planning {
-        // Memory is checked first, because a model that does not fit takes long to read.
+        // Memory is checked first, because a model that does not fit takes a long time to read.
         if gpus.is_empty() {
             shot.check_memory(job, on)?;
         }
@@ -378,7 +377,7 @@ fn run<M: Method>(
     if machine.has_gpus() {
         (writer, outcome) = async_recorder(writer, watched);
     } else {
-        // A separate thread for writing would take a core from the computation.
+        // A separate thread for writing would occupy a core that the computation needs.
         outcome = watched(&mut writer);
     }
     drop(checkpoints);
@@ -418,7 +417,7 @@ fn stopped(
     let Some(signal) = numbers.into_iter().find_map(Signal::of) else {
         return world.agree(Err(kernels::Error::Stopped { done }.into()));
     };
-    // Of several ranks only the first reports it.
+    // Only the first of several ranks reports it.
     world.agree(match world.leads() {
         true => Err(rsf_io::Error::Interrupted {
             signal,
@@ -465,8 +464,8 @@ fn print_speed<M: Method>(
     Ok(())
 }
 
-/// Reports a failed run. All ranks know of a wavefield that is not finite and of errors on which they have
-/// agreed; other errors are only those of this rank.
+/// Reports a failed run. All ranks know of a wavefield that is not finite and of errors on which they have agreed; any
+/// other error concerns only this rank.
 fn settle(error: kernels::Error, job: &Job, world: &World) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => world.agree(Ok(())),

@@ -93,7 +93,7 @@ impl<'a, M: Survey> Station<'a, M> {
     }
 
     /// Computes the records of each shot, with the words of [`words_of`]. If shots that run side by side fail, each of
-    /// them runs once more by itself, so that the others do not fail with it.
+    /// them runs once more alone, so that one failure does not affect the others.
     fn make(&mut self, numbers: &[usize]) -> All {
         let begun = Instant::now();
         let outcome = match std::mem::take(&mut self.ready) == numbers {
@@ -153,8 +153,8 @@ impl<'a, M: Survey> Station<'a, M> {
     }
 }
 
-/// Further results of a shot: the bits of the seconds that it took, and those of the factor by which its records grow
-/// until the end, if they do.
+/// Further results of a shot: the bits of the seconds that it took, and the bits of the factor by which its records
+/// grow until the end, if they do.
 fn words_of(seconds: f64, grows: Option<f32>) -> Vec<u64> {
     let grows = grows.map(|factor| u64::from(factor.to_bits()));
     std::iter::once(seconds.to_bits()).chain(grows).collect()

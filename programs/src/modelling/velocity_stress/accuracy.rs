@@ -70,15 +70,14 @@ struct Chosen {
     /// Relative errors of phase velocities, from space and from time.
     space: f64,
     time: f64,
-    /// The largest spacing that would suffice, and the largest step, if they are larger than those of the
-    /// run.
+    /// The largest spacing that would suffice, and the largest step, if they are larger than in the run.
     spacing: Option<f64>,
     step: Option<f64>,
 }
 
 impl Accuracy {
-    /// Reads the accuracy, and the time-dispersion correction of a run of `steps` steps. With `error=` there
-    /// is a correction unless `tdc=n`.
+    /// Reads the accuracy, and the time-dispersion correction of a run of `steps` steps. With `error=` the dispersion
+    /// is corrected unless `tdc=n` is given.
     pub fn read_with_time(
         job: &Job,
         steps: usize,
@@ -198,10 +197,10 @@ fn error(order: usize, family: Family, points: f64) -> f64 {
 }
 
 /// Chooses the finite-difference weights of a run whose model is known; `share` is the stability limit of an order and
-/// its weights as a fraction of that of single cells.
+/// its weights as a fraction of the limit of single cells.
 ///
 /// # Errors
-/// Returns an error for an accuracy that cannot be achieved; the message says what would be needed.
+/// Returns an error for an accuracy that cannot be achieved; the message says what would be required.
 pub fn choose(
     run: &mut Run,
     findings: &Findings,
@@ -306,7 +305,7 @@ fn cheapest(
     Ok(first)
 }
 
-/// The error of a grid that is too coarse, with advice on what would be accurate enough.
+/// The error of a grid that is too coarse, with advice on settings that would be accurate enough.
 fn too_coarse(goal: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
     let given = match (goal.order, goal.family) {
         (None, None) => "order=8".into(),

@@ -96,9 +96,9 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
     }
 }
 
-/// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are
-/// prepared. If not, a plan continues with the lowest factor for all cells, so that it still prints the needs
-/// of the run.
+/// Whether the factors fit into memory: one for P and one for S waves in every cell, each twice while they are
+/// prepared. If not, a plan continues with the lowest factor for all cells, so that it still prints the memory that the
+/// run needs.
 ///
 /// # Errors
 /// Returns an error for a run whose factors do not fit.
@@ -119,7 +119,7 @@ pub fn fits(job: &Job, cells: usize) -> anyhow::Result<bool> {
     );
 }
 
-/// The lowest factor that means attenuation, 0 if none does. A number that is not a quality factor takes
+/// The lowest factor that implies attenuation; 0 if there is none. A number that is not a quality factor takes
 /// precedence, so that it is refused.
 pub fn lowest(factors: &[f32]) -> f32 {
     let strange = factors.iter().copied().find(|q| q.is_nan() || *q < 0.0);
@@ -141,7 +141,7 @@ fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
     Ok(lowest(&minima))
 }
 
-/// A number for all cells, or a file with one number for each.
+/// A number for all cells, or a file with one number for each cell.
 fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<Vec<f32>>> {
     let factors = match job.number_or_file(key)? {
         None => None,

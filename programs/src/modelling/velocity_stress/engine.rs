@@ -1,4 +1,4 @@
-//! The engine of a velocity-stress run, on processors or on GPUs whose memory holds it.
+//! The engine of a velocity-stress run, on processors or on GPUs if their memory suffices.
 
 use super::memory::shortage;
 use super::{Run, advice, plan};
@@ -174,7 +174,7 @@ impl shot::Engine for Engine {
     }
 }
 
-/// Makes the engine for the first shots, and sets it to all further ones; the engine keeps its medium.
+/// Creates the engine for the first shots, and sets it to all further shots; the engine keeps its medium.
 pub fn again(
     job: &Job,
     run: &mut Run,
@@ -209,7 +209,7 @@ pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> a
             let planes = 0..narrow.n[narrow.ndim() - 1];
             let mut findings = volumes.read(narrow, &planes, &on.machine.cpu, &mut watch);
             if let Ok(Ok(findings)) = &mut findings {
-                // Every rank has found the same fluids, and one rank counts those of the whole model.
+                // Every rank has found the same fluids, and one rank counts the fluids of the whole model.
                 let times = run.padded.model.cells() / run.padded.model.n[0];
                 let of_line = findings.extremes.fluids * narrow.model.n[0] / narrow.model.cells();
                 findings.extremes.fluids = if on.world.leads() { of_line * times } else { 0 };

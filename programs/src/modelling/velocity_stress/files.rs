@@ -43,7 +43,7 @@ pub fn open(job: &mut Job, ndim: usize) -> anyhow::Result<Files> {
     }
 }
 
-/// The name of the file whose grid is that of the model, or `layers=`.
+/// The name of the file that defines the grid of the model, or `layers=`.
 pub fn of_the_grid(job: &Job) -> anyhow::Result<String> {
     for word in ["vp", "ccc"].into_iter().filter(|word| job.has_input(word)) {
         if let Some(name) = job.text(word)? {
@@ -126,8 +126,8 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
     Ok(Files::Layers(grid, [vp, vs, density]))
 }
 
-/// The quality factors of P and S waves in all cells of a grid, if layers= has them. If memory does not hold those of
-/// all cells, a plan gets only the lowest one.
+/// The quality factors of P and S waves in all cells of a grid, if layers= has them. If they do not all fit into
+/// memory, a plan receives only the lowest factor.
 ///
 /// # Errors
 /// Returns an error for quality factors that the command line also gives.

@@ -15,7 +15,7 @@ use rsf_io::Job;
 pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     let losses = run.shot.attenuation.as_ref();
     let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
-    // The symmetry class of the model is not known yet.
+    // The symmetry class of the model is not yet known.
     let needed = [Symmetry::Isotropic, Symmetry::Orthorhombic].map(|class| {
         let needed = match on.gpus.is_empty() {
             true => bytes(&run.padded, &run.shot, &on.machine.slabs, class),
@@ -34,7 +34,7 @@ pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>
     let messages = match (run.transport, on.world.ranks().reaches_devices()) {
         (Transport::HostStaged, _) => 0,
         (Transport::Auto | Transport::CudaAware, true) => 2,
-        // There is one buffer, to which a neighbour on the same host writes, if there is such a neighbour.
+        // There is one buffer, to which a neighbour on the same host writes, if there is one.
         _ => 1,
     };
     let messages = messages * outer(slabs, run.padded.planes(), number);
@@ -49,9 +49,9 @@ pub(super) const FILLED: usize = 8_000_000;
 /// The largest number of shots that one GPU runs side by side.
 const MOST_SIDE_BY_SIDE: usize = 64;
 
-/// The way in which shots share the GPU of this group: as many run side by side as `groups=` requests,
-/// otherwise as many as fill it, but no more than its memory holds with kernels of this class. Two workers
-/// share them if their number is even and the memory holds the medium twice.
+/// The way in which shots share the GPU of this group: as many run side by side as `groups=` requests, otherwise as
+/// many as fill it, but no more than fit into its memory with kernels of this class. Two workers share them if their
+/// number is even and the medium fits into memory twice.
 pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Sharing> {
     let ([gpu], [slab]) = (on.gpus, on.machine.slabs.as_slice()) else {
         return Ok(Sharing::ONE_BY_ONE);
@@ -95,8 +95,8 @@ pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Re
     })
 }
 
-/// An error message if a run of this class does not fit into the memory of the GPUs of this rank, before any
-/// of it is allocated: what the run needs, what is free, and what would suffice.
+/// An error message if a run of this class does not fit into the memory of the GPUs of this rank, before any of it is
+/// allocated: the memory that the run needs, the free memory, and a remedy.
 pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let gpus = on.gpus;
     for (number, gpu) in gpus.iter().enumerate() {
@@ -110,7 +110,8 @@ pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result
             None => String::new(),
         };
         return Ok(Some(format!(
-            "{name} has too little memory for {}: {:.2} GB are needed, but {:.2} GB are free; {more}device=cpu runs in the memory of the host",
+            "{name} has too little memory for {}: {:.2} GB are needed, but {:.2} GB are free; {more}device=cpu uses \
+            the memory of the host",
             if gpus.len() > 1 {
                 "its part of this run"
             } else {
@@ -123,7 +124,7 @@ pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result
     Ok(None)
 }
 
-/// The number of GPUs, more than `gpus`, that hold the run if each has `free` free bytes.
+/// The number of GPUs, more than `gpus`, on which the run fits if each has `free` free bytes.
 fn enough(run: &Run, class: Symmetry, (gpus, free): (usize, usize)) -> Option<usize> {
     let planes = run.padded.planes();
     (gpus + 1..=planes / SLABS.least).find(|&count| {

@@ -65,7 +65,7 @@ struct Run {
     stations: Stations,
     /// The quantity, by its name on the command line.
     quantity: &'static str,
-    /// Several quantities, or times other than those of the steps.
+    /// Several quantities, or times other than the time steps.
     several: Option<Several>,
     /// The time steps and the correction of their dispersion, for the whole histories of the sources.
     timing: Timing,
@@ -97,7 +97,7 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 impl Run {
-    /// The correction of records of one quantity with `tdc=y`; of several quantities each has its own.
+    /// The correction of records of one quantity with `tdc=y`; if there are several quantities, each has its own.
     fn correction(&self) -> Option<Correction> {
         let of = (self.shot.quantity.first_time(), Reading::OfOneTime);
         let alone = self.several.is_none();
@@ -425,7 +425,7 @@ fn recorded(
         let Some(correction) = clock.timing.correction((first, Reading::OfOneTime), clock.jdata) else {
             return Ok((None, quantity, name, clock.jdata));
         };
-        // States of linearised surveys hold no records.
+        // States of linearised surveys contain no records.
         if modelling == ModellingParameters::Present {
             correction.check_states(job, numbers)?;
         }

@@ -15,12 +15,12 @@ Solves the elastic wave equation for velocity and stress on the standard stagger
 time steps near the stability limit waves arrive too early, most visibly with order=8. tdc=y removes this error from the \
 records; without tdc=y half of the limit, which verb=y prints, is a good step.
 
-error= and path= choose the finite-difference weights instead of order= and fd=: error=0.01 path=100 allows phases to be \
-wrong by a hundredth of a period after 100 of the shortest wavelengths (those of the highest frequency of the sources in \
+error= and path= choose the finite-difference weights instead of order= and fd=: error=0.01 path=100 allows phases to \
+be wrong by a hundredth of a period after 100 of the shortest wavelengths (at the highest frequency of the sources in \
 the slowest rock). The program takes the cheapest order that achieves this, with the best weights for these waves \
 (minimax), and tdc=y. If order=, fd= or tdc= is given, it is kept; a run that cannot be this accurate is refused, and \
-the message names settings that are. verb=y and plan=y print the largest errors from space and time steps in smooth \
-rock, and a spacing and a step that would suffice. Interfaces and free surfaces cause additional errors.
+the message names settings that would be. verb=y and plan=y print the largest errors from space and time steps in \
+smooth rock, and a spacing and a step that would suffice. Interfaces and free surfaces cause additional errors.
 
 The medium is given by vp=, vs= and den=, or by ccc= (stiffness planes on the axis after the grid axes, as sfstiffness \
 writes them) and den=. The axes are z (downwards), x[, y]. All units are SI: m, s, m/s, kg/m3, Pa, N, N m; a model in km or \
@@ -36,27 +36,27 @@ averages cells that are cut).
 
 cmt=, force=, quakeml= and stations= (3-D) take the sources from a CMTSOLUTION, FORCESOLUTION or QuakeML file and the \
 receivers from a STATIONS or StationXML file. Latitude is y, to the north, and longitude is x, to the east, in metres; \
-with utm= or epsg= they are degrees of WGS84, which that projection maps to x and y (QuakeML and StationXML always have \
-degrees). Depth and burial are measured from the top nodes of the model, and elevations have no effect; with depth=z \
-they are measured from z=0, and the z of a station is burial minus elevation. Moments grow as 1 + erf(1.628 t / half \
-duration) about their centroid times; the earliest centroid time is the time zero of the records, and the run begins \
-before it, so that o3 is negative. A half duration is at least 5 steps; if QuakeML has none, it is that of the Global \
-CMT catalogue, 1.05e-8 times the cube root of the moment in dyne cm. stf=, freq= and tau= replace this time function by \
-another one about the same centroid times, and series= by samples that keep their own times. Records of motion at \
-stations have the components Z (up), N, E (those of rotation and strain keep the axes of the grid), and the header has \
-their names and the origin time. The help of sfsem3d-gpu has more about these files.
+with utm= or epsg= they are degrees of WGS84, which that projection maps to x and y (QuakeML and StationXML always \
+have degrees). Depth and burial are measured from the top nodes of the model, and elevations have no effect; with \
+depth=z they are measured from z=0, and the z of a station is burial minus elevation. Moments grow as 1 + erf(1.628 t \
+/ half duration) about their centroid times; the earliest centroid time is the time zero of the records, and the run \
+begins before it, so that o3 is negative. A half duration is at least 5 steps; if QuakeML has none, it follows the \
+Global CMT catalogue, 1.05e-8 times the cube root of the moment in dyne cm. stf=, freq= and tau= replace this time \
+function by another one about the same centroid times, and series= by samples that keep their own times. Records of \
+motion at stations have the components Z (up), N, E (records of rotation and strain keep the axes of the grid), and \
+the header has their names and the origin time. See also the help of sfsem3d-gpu.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run \
-one after another in the same model, which is read once (on GPUs once per shot), with the same mechanisms and histories, \
-and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold only \
-these, in the order of the survey. Their last axis counts from 0, as that of the whole survey does, if the shots are evenly spaced, and shots in \
-the header lists their numbers. A shot that fails is reported and its traces are zero; the other shots still run, and the exit \
-code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
-killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and \
-time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. \
-If further quantities have separate files, finished=data.rsf,p.rsf names the data and then these files of the earlier \
-run, whose names must differ from those of this run. Snapshots, pgv=, checkpoint= and resume= are available for one shot \
-only.
+one after another in the same model, which is read once (on GPUs once per shot), with the same mechanisms and time \
+functions, and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the \
+data hold only these, in the order of the survey. Their last axis counts from 0, like the axis of the whole survey, if \
+the shots are evenly spaced, and shots in the header lists their numbers. A shot that fails is reported and its traces \
+are zero; the other shots still run, and the exit code is 1. With several shots finished= takes the data of an earlier \
+run of the survey, which may have been stopped or killed: its shots are copied, and only shots that are missing or \
+zero are modelled. Parameters, model, points and time functions must be the same as in that run: its header has their \
+checksums, for which a survey reads its model once more. If further quantities have separate files, \
+finished=data.rsf,p.rsf names the data and then these files of the earlier run, whose names must differ from those of \
+this run. Snapshots, pgv=, checkpoint= and resume= are available for one shot only.
 
 Several shots can run at the same time. gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does \
 groups=4 on the first four GPUs; with gpu=0,1,2,3 alone the four GPUs share every shot. On the CPU groups= divides the \
@@ -65,9 +65,9 @@ itself; rank 0 writes the data. The data have the same bits for any number of gr
 
 Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, and a shear \
 stress half a cell beyond its node along both of its axes. Values at receivers are interpolated from these points, \
-of which those beside a sea floor lie in water and in rock: put hydrophones on the last row of water, and use a mesh for \
-the horizontal motion of the floor, whose waveform on the first row of rock is wrong, by half close to the source; \
-snapshots are the values on the staggered nodes. Densities are averaged arithmetically and shear stiffnesses \
+which beside a sea floor lie partly in water and partly in rock: put hydrophones on the last row of water, and use a \
+mesh for the horizontal motion of the floor, whose waveform on the first row of rock is wrong, by half close to the \
+source; snapshots are the values on the staggered nodes. Densities are averaged arithmetically and shear stiffnesses \
 harmonically. With free=y there is a free surface at the top nodes of the model.
 
 Each value of the model fills the cell around its node, so an interface lies half way between two planes of different rock. \
@@ -90,19 +90,19 @@ divided by the moment, in 1/s, or the force divided by its strength. onset= dela
 the number of sources.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. \
-Pressure has one component, which is minus the mean of the normal stresses in fluids and rock: -(lambda+2mu/3) div u in 3-D \
-and, because 2-D has only two of them, -(lambda+mu) div u in 2-D; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), \
-which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about \
-y). data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres around \
-the receiver: the difference of the displacements of the two ends of the gauge along the fibre, divided by its length. \
-o3 is the time of the first record: velocities are known half a step before the stresses of the same record. Further \
-quantities of the same run are written to separate files, as in data=velocity pressure=p.rsf displacement=u.rsf, with \
-the same bits as in separate runs. dtout= resamples all of them to the same times, from 0 (the beginning of the run) on; \
-before that, frequencies above the new Nyquist frequency are removed (with a warning if the sources have them), and those above 0.68 of it are weakened. Where \
-waves still arrive at the end of the run, the last three or four samples are inexact, because the filter needs the \
-records after them. tdc=y \
-changes the histories of the sources before the run and all records after it so that the records have exact time at any \
-stable step. Histories must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end \
+Pressure has one component, which is minus the mean of the normal stresses in fluids and rock: -(lambda+2mu/3) div u \
+in 3-D and, because 2-D has only two of them, -(lambda+mu) div u in 2-D; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, \
+xx, zx), the components of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in \
+2-D about y). data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= \
+metres around the receiver: the difference of the displacements of the two ends of the gauge along the fibre, divided \
+by its length. o3 is the time of the first record: velocities are known half a step before the stresses of the same \
+record. Further quantities of the same run are written to separate files, as in data=velocity pressure=p.rsf \
+displacement=u.rsf, with the same bits as in separate runs. dtout= resamples all of them to the same times, from 0 \
+(the beginning of the run) on; before that, frequencies above the new Nyquist frequency are removed (with a warning if \
+the sources have them), and those above 0.68 of it are weakened. Where waves still arrive at the end of the run, the \
+last three or four samples are inexact, because the filter needs the records after them. tdc=y changes the time \
+functions of the sources before the run and all records after it so that the records have exact time at any stable \
+step. Time functions must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end \
 of the run, which takes a few steps more, and the last lines of plan=y and verb=y give the error of the time step. \
 Snapshots and pgv= keep the time of the steps, as their headers say. With free=y, snap=y nqz=1 oqz=0 writes the motion \
 of the whole surface.
@@ -127,7 +127,7 @@ ranks (mpirun -n 4 sfvsfd3d-gpu ... ngpu=2). Each rank uses ngpu= GPUs of its ho
 divided among them: each rank reads its own part of the model (but all of qp= and qs=) and writes its own part of the \
 snapshots; rank 0 writes the data and pgv=.";
 
-/// The parameters that all programs of this method share, with those that a program adds: for points, outputs,
+/// The parameters that all programs of this method share, with the parameters that a program adds: for points, outputs,
 /// snapshots, and the devices.
 macro_rules! shared {
     ([$($where:expr),*] [$($outputs:expr),*] [$($more:expr),*] [$($machine:expr),*]) => {
@@ -292,8 +292,8 @@ const PARAMS_3D: &[Param] = params!(
         Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou=; needs utm= or epsg=; stf=, freq= and tau= replace its half durations"),
         Param::string("stations")
             .doc("STATIONS or StationXML file, instead of rec=; records of motion then have the components Z \
-            (up), N, E, and rotation (z, x, y) and strain keep the axes of the grid; in StationXML the epoch \
-            of the earthquake counts, else the latest"),
+            (up), N, E, and rotation (z, x, y) and strain keep the axes of the grid; in StationXML the epoch of the \
+            earthquake is used, otherwise the latest"),
         Param::choice("depth", &["ground", "z"])
             .default("ground")
             .doc("level from which depth and burial of cmt=, force=, quakeml= and stations= are measured; \

@@ -1,4 +1,4 @@
-//! Describes and judges a velocity-stress run before its first step.
+//! Describes and checks a velocity-stress run before its first step.
 
 use super::memory::{self, bytes_of_gpu};
 use super::{Run, accuracy, spreads};
@@ -20,7 +20,7 @@ use kernels::methods::velocity_stress::{
 use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
-/// The dominant frequency as a fraction of the highest one, as for a Ricker wavelet. It is not determined from
+/// The dominant frequency as a fraction of the highest frequency, as for a Ricker wavelet. It is not determined from
 /// the spectrum, because the largest amplitude of a moment rate may lie at zero frequency.
 const DOMINANT: f64 = 0.36;
 
@@ -65,7 +65,7 @@ pub fn examine(job: &Job, run: &mut Run, findings: Result<Findings, BadCell>) ->
         holds_at_jumps: true,
         cure: match contrast < LOWERED {
             true => {
-                "densities that differ as much as those of air and rock lower the limit of order=4 and 8: \
+                "densities that differ as much as in air and rock lower the limit of order=4 and 8: \
                 use order=2 with a step within its limit, or dt"
             }
             false => "use dt",
@@ -123,7 +123,7 @@ pub fn layers_that_grow(
     Ok(())
 }
 
-/// The largest stable step as a fraction of that of the displacement scheme.
+/// The largest stable step as a fraction of the largest stable step of the displacement scheme.
 fn share(order: usize, family: kernels::grid::stencil::Family) -> anyhow::Result<f64> {
     stable_step(order, family).with_context(|| format!("order={order}"))
 }
@@ -154,7 +154,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         let [low, high, reference] =
             [losses.band[0], losses.band[1], losses.reference].map(|f| f * run.timing.relaxation());
         job.say(&format!(
-            "Q constant from {low:.4} to {high:.4} Hz by {}; speeds of the model are those at {:.4} Hz",
+            "Q constant from {low:.4} to {high:.4} Hz by {}; the speeds of the model apply at {:.4} Hz",
             match losses.mechanisms {
                 Mechanisms::Everywhere(n) => counted(n, "mechanism"),
                 Mechanisms::Coarse => "coarse-grained mechanisms".into(),

@@ -1,4 +1,4 @@
-//! Several quantities of one run, and records at times other than those of the steps: `velocity=FILE` and the like,
+//! Several quantities of one run, and records at times other than the time steps: `velocity=FILE` and the like,
 //! `dtout=`.
 
 use crate::modelling::checkpoint::MOST_KEPT;
@@ -43,7 +43,7 @@ pub struct Clock {
 /// Several quantities, or other times.
 #[derive(Clone)]
 pub struct Several {
-    /// The quantities, that of the data first.
+    /// The quantities, with the quantity of the data first.
     pub outputs: Vec<OutputQuantity>,
     /// The quantities that are recorded in every step.
     pub readings: Readings,

@@ -27,7 +27,7 @@ pub fn lay(spreads: &mut Spreads, fibre: &Fibre, padded: &Padded) -> anyhow::Res
     Ok(())
 }
 
-/// Moves sources and receivers to those of a shot.
+/// Moves the sources and receivers to the positions of a shot.
 pub fn move_to(spreads: &Spreads, shot: &mut Shot, number: usize) {
     let [sources, receivers] = spreads.of(number);
     for (source, &point) in shot.sources.iter_mut().zip(sources) {

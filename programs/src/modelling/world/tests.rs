@@ -26,7 +26,7 @@ fn places_are_counted_on_each_host() {
     assert_eq!(all, [[0, 2, 2], [0, 2, 2], [1, 2, 2], [0, 1, 1], [1, 2, 2]]);
 }
 
-/// A host needs the sum of the needs of its ranks, and its free memory is the least that any of them found.
+/// A host needs the sum of the needs of its ranks, and its free memory is the smallest amount that any of them found.
 #[test]
 fn hosts_are_listed_in_the_order_of_their_first_ranks() {
     let (need, free) = ([1.0, 2.0, 4.0, 8.0, 16.0], [9.0, 5.0, 7.0, 3.0, 6.0]);
@@ -134,8 +134,8 @@ fn the_first_rank_that_fails_prints_the_error() {
     // All ranks have the same reason, so no rank is named.
     let outcomes = agreed(|_| Err(anyhow!("dt= is missing")));
     assert_eq!(outcomes, [message("dt= is missing", 1), reported(1), reported(1)]);
-    // A rank that only knows of the error of another rank reports nothing; the exit code is that of the rank
-    // that reports.
+    // A rank that only knows of the error of another rank reports nothing; the exit code comes from the rank that
+    // reports.
     let signal = Signal::of(15).unwrap();
     let outcomes = agreed(|rank| match rank {
         2 => Err(rsf_io::Error::Interrupted {
@@ -173,7 +173,7 @@ fn all_ranks_begin_or_none() {
     assert_eq!(messages[1..], ["another process has reported the error"; 2]);
 }
 
-/// Findings of ranks about parts of a model are combined to those about the whole. If there are bad cells,
+/// Findings of ranks about parts of a model are combined into findings about the whole model. If there are bad cells,
 /// the rank with the first one in the file reports it.
 #[test]
 fn findings_of_parts_are_those_of_the_whole() {

@@ -1,5 +1,5 @@
-//! The search for NVIDIA's compiler library. cudarc would use the first one, of any version, that the loader finds;
-//! here the user's setting comes first, and messages can name the library that is used.
+//! The search for NVIDIA's compiler library. cudarc would use the first library, of any version, that the loader finds;
+//! here the user's setting takes precedence, and messages can name the library that is used.
 
 use crate::error::Absent;
 use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
@@ -138,8 +138,8 @@ fn usual_folders() -> Vec<PathBuf> {
     tops.iter().flat_map(|top| toolkit(top)).collect()
 }
 
-/// The folders into which pip installs the compiler, in the environment of the program's source tree and in those that
-/// the shell has activated.
+/// The folders into which pip installs the compiler, in the virtual environment of the program's source tree and in the
+/// environments that the shell has activated.
 fn python_folders() -> Vec<PathBuf> {
     let beside = beside_program();
     let mut sites: Vec<PathBuf> = beside.iter().map(|venv| venv.join("nvrtc")).collect();
@@ -203,7 +203,7 @@ fn in_folder(folder: &Path, problems: &mut Vec<String>) -> Option<Compiler> {
 
 fn open(file: &Path, first: &[PathBuf], problems: &mut Vec<String>) -> Option<Compiler> {
     let mut libraries = Vec::new();
-    // Only files that do not load are reported, not names that the loader does not know.
+    // A file that cannot be loaded is reported; a name that the loader cannot find is not.
     let mut report = |problem: String| {
         if file.is_absolute() {
             problems.push(problem);
@@ -241,7 +241,7 @@ fn open(file: &Path, first: &[PathBuf], problems: &mut Vec<String>) -> Option<Co
 }
 
 fn functions(library: &Library) -> Result<Api, libloading::Error> {
-    // SAFETY: the types are those of nvrtc.h, the same since CUDA 11.2.
+    // SAFETY: the types agree with nvrtc.h, which has not changed them since CUDA 11.2.
     unsafe {
         Ok(Api {
             version: *library.get("nvrtcVersion")?,

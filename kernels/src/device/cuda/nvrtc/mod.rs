@@ -36,8 +36,8 @@ fn target(architecture: u32) -> String {
     format!("sm_{architecture}{own}")
 }
 
-/// The compiler's options. Products and sums may be fused; all other arithmetic is as written. Line numbers are for
-/// profilers and sanitizers and change no instruction.
+/// The compiler's options. Products and sums may be fused; all other arithmetic is executed as written. Line numbers
+/// are for profilers and sanitizers and change no instruction.
 pub(super) fn options(architecture: u32) -> Vec<String> {
     vec![
         format!("--gpu-architecture={}", target(architecture)),
@@ -87,7 +87,7 @@ pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Comp
 type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResult;
 type Fill = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> nvrtcResult;
 
-/// A program of the compiler, made from one source text.
+/// An NVRTC program, created from one source text.
 struct Program<'a> {
     compiler: &'a Compiler,
     raw: nvrtcProgram,

@@ -9,7 +9,7 @@ pub struct Resources {
     pub registers: usize,
     /// Bytes per thread that are spilled to memory because the registers do not suffice.
     pub spill_stores: usize,
-    /// Bytes per thread that are read back from there.
+    /// Bytes per thread that are read back from local memory.
     pub spill_loads: usize,
     /// Bytes of stack per thread.
     pub stack: usize,

@@ -1,11 +1,11 @@
 // Two blocks that share halos of stress (CLUSTER 2, float32, VEC 2; compute capability 9.0 and later). They are
 // neighbours along rows, and the four rows of a block next to the other block are that block's halo. A block also
 // writes the stress of these rows to the other's shared memory, so that it is computed only once; only the first
-// block computes the halo before its rows, and only the second one the halo after its rows.
+// block computes the halo before its rows, and only the second block the halo after its rows.
 //
-// Both blocks advance along the same planes and have the same barriers. Those of a stress buffer are:
+// Both blocks advance along the same planes and have the same barriers. A stress buffer has two:
 //   FULL   counts the stress threads of its own block and the bytes that the other block pushes; the first thread of
-//          the block announces their number before it arrives. The bytes may come earlier, because the phase cannot end
+//          the block announces their number before it arrives. The bytes may come early, because the phase cannot end
 //          before all threads have arrived.
 //   EMPTY  counts the force threads of its own block and one arrival of each force warp of the other block.
 // Stress threads wait for their own EMPTY before they write a buffer and push to the other block's buffer of the same
@@ -17,7 +17,7 @@
 #if SHARES
 #define PUSHED (3 * RADIUS * TZ * (int)sizeof(REAL))  // bytes of rr, rp and zr
 
-// Maps an address in this block's shared memory to the same position in that of the other block.
+// Maps an address in this block's shared memory to the same position in the other block's shared memory.
 INLINE unsigned address_there(const void *here) {
     unsigned there;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(SHARED_ADDRESS(here)), "r"(1 - RANK));

@@ -8,7 +8,7 @@ struct Faces {
     int across;      // blocks along z
 };
 
-// Weights of the sponge on the six cells of a line across rows or planes; all one if the sponge is applied later.
+// Weights of the sponge on the six cells of a line across rows or planes; all are 1 if the sponge is applied later.
 struct Damping {
     REAL cell[FACE];
 };

@@ -2,8 +2,8 @@
 // tile of at most TZ x TX cells (z, plane) at once, including sources and faces. A few more blocks sample the
 // receivers from the current level, which does not change during the step. VEC is 1.
 //
-// The arithmetic is that of sweep.cu, faces.cu and survey.cu in the same order. Defines: TZ, TX; AHEAD, cells of
-// stress per thread; BLOCKS; DAMPED; SURFACE, which is 0 for none, 1 for vacuum and 2 for traction.
+// The arithmetic is the same as in sweep.cu, faces.cu and survey.cu, in the same order. Defines: TZ, TX; AHEAD, cells
+// of stress per thread; BLOCKS; DAMPED; SURFACE, which is 0 for none, 1 for vacuum and 2 for traction.
 
 struct Small {
     struct Sweep sweep;
@@ -14,8 +14,8 @@ struct Small {
     int lines;   // lines of sources in these planes
 };
 
-// First cell of tile k of those that cover begin .. end-1. With a face at the end, the last tile is shifted so that it
-// contains all cells of the face; the first tile contains them anyway, because tiles have more cells than two faces
+// First cell of tile k of the tiles that cover begin .. end-1. With a face at the end, the last tile is shifted so that
+// it contains all cells of the face; the first tile contains them anyway, because tiles have more cells than two faces
 // (tile.rs).
 INLINE int tile_start(int k, int begin, int end, int size, int face) {
     const int start = begin + k * size;

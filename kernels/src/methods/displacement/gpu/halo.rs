@@ -32,7 +32,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.accelerator.wait(Stream::Main, &self.events.edges)
     }
 
-    /// Records an event after the recording, before which neighbours must not overwrite ghosts.
+    /// Records an event after the fields have been recorded. Neighbours must not overwrite ghosts before this event.
     pub(super) fn recorded(&mut self) -> Result<(), Error> {
         if !self.layout.is_cut() {
             return Ok(());
@@ -67,8 +67,8 @@ impl<T: Real, A: Accelerator> DeviceHalo for DeviceSlab<T, A> {
         &self.events.main
     }
 
-    /// The ghosts of both time levels. Those that a step writes were last read by the previous step, and by records
-    /// before it.
+    /// The ghosts of both time levels. The ghosts that a step writes were last read by the previous step, and by
+    /// records before it.
     fn exported(&self, link: usize) -> Option<IpcExport<'_, A::Memory>> {
         let ghosts = &self.links[link].stages[0].receive;
         let places = |level: usize| {

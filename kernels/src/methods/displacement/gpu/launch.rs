@@ -29,7 +29,7 @@ pub(super) struct Kernels<A: Accelerator> {
     plane_faces: Option<A::Kernel>,
     inject: A::Kernel,
     tick: A::Kernel,
-    /// Number of blocks of the sweep that the whole device holds at once.
+    /// Number of blocks of the sweep that are resident on the whole device at once.
     resident: usize,
 }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub const DEPTH: usize = 2;
 /// Bytes of a block, summed over all arrays, which are enough to hide the latency of a transfer.
 const BLOCK_BYTES: usize = 16 << 20;
-/// Number of lines and bytes of a block, which holds whole lines of all arrays; values have `number` bytes.
+/// Number of lines and bytes of a block, which contains whole lines of all arrays; values have `number` bytes.
 pub fn block(padded: &Padded, kind: Coefficients, number: usize) -> (usize, usize) {
     let (nz, arrays) = (padded.model.n[0], kind.count(padded.ndim()) + 1);
     let line = nz * arrays * number;
@@ -175,7 +175,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
                 scale: self.scale,
             };
             // SAFETY: block and staging memory are not accessed again before the event recorded below is reached;
-            // `array` holds all lines of the place.
+            // `array` contains all lines of the place.
             unsafe {
                 a.upload(
                     Stream::Main,
@@ -195,7 +195,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         a.record(Stream::Main, &place.done[turn])
     }
 
-    /// Sends a whole medium in host memory, which must hold the coefficients that are needed.
+    /// Sends a whole medium in host memory, which must contain the coefficients that are needed.
     pub fn medium(&mut self, medium: &Medium<T>) -> Result<(), Error> {
         let p = self.padded.clone();
         let coefficients = self.kind.count(p.ndim());

@@ -57,7 +57,8 @@ fn sources(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
     };
     let touched = count * across * length.min(layout.own.len());
     let lines = touched.min(layout.own.len() * padded.rows());
-    // A line has six numbers and the list of its sources; a source has its position and six rows of weights.
+    // A line consists of six numbers and the list of its sources; a source consists of its position and six rows of
+    // weights.
     4 * (shot.wavelet.len() + 6 * lines + touched + count * (3 + 6 * length))
 }
 

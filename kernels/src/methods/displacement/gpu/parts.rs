@@ -1,10 +1,10 @@
 //! The division of a slab's step into launches: edges that neighbours wait for and the interior, each in chunks of
 //! planes.
 //!
-//! A block advances along the planes of its column, and its start has a cost ([`START`]). Blocks of one launch run in
+//! A block advances along the planes of its column, and starting it has a cost ([`START`]). Blocks of one launch run in
 //! waves that fill the device; at the end of a launch, blocks of the next one fill the multiprocessors that are left.
-//! Chunks should therefore be few and thick, and the last part, the interior, thin: it only has to take longer than
-//! the exchange that it hides.
+//! Chunks should therefore be few and thick, but the last part, the interior, should be thin: it only has to take
+//! longer than the exchange that it hides.
 
 use crate::methods::displacement::GHOST;
 use std::collections::BTreeMap;

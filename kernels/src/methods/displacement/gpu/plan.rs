@@ -1,4 +1,4 @@
-//! Measurement of a device's speed on grids like that of a run.
+//! Measures a device's speed on grids similar to the grid of a run.
 
 use super::{Simulation, Upload, bytes};
 use crate::Error;
@@ -11,7 +11,7 @@ use crate::timing::{Nothing, cut, noise, rock, speed};
 use std::sync::Arc;
 
 /// Speed of one device in points per second, measured in at most about a second on the grid of a run if it is small,
-/// else on a smaller one, with absorbing frame. Fields are noise, because zeros can be faster.
+/// otherwise on a smaller grid, with an absorbing frame. Fields are noise, because zeros can be faster.
 pub fn calibrate<A: Accelerator>(run: &Padded, device: &Arc<A>, symmetry: Symmetry) -> Result<f64, Error> {
     let (ndim, free) = (run.ndim(), device.free_bytes()?);
     let (mut most, steps) = if ndim == 3 { (256, 40) } else { (3000, 200) };

@@ -8,7 +8,7 @@
 // whose force is computed together; S_ROW and T_ROW, the distance between rows of the stress zr, and of rr and rp
 // (3-D).
 
-// The stresses that are needed: those that are differentiated along z, rows, planes.
+// The stresses that are needed: the ones that are differentiated along z, rows or planes.
 struct StressAxes {
     int z, rows, planes;
 };
@@ -82,7 +82,7 @@ INLINE void hooke_normal(const struct Stiffness *c, const struct Tensor *e, stru
 #endif
 }
 
-// A shear stress from its own strain.
+// A shear stress from the strain of the same axes.
 INLINE void hooke_shear(const REAL *c, const REAL *e, REAL *s) { EACH_VEC s[v] = c[v] * e[v]; }
 
 #if SYM == 4

@@ -13,7 +13,7 @@
 
 struct Slab {
     REAL *level[2];
-    const REAL *stiffness[21];  // the coefficients that the class keeps, see stiffness.cuh
+    const REAL *stiffness[21];  // the coefficients that the class stores, see stiffness.cuh
     const REAL *buoyancy;      // dt^2/rho, zero in the rim along z
     const REAL *sponge[3];     // along z, row, plane
     WIDE component;            // numbers from component to component
@@ -36,8 +36,8 @@ INLINE WIDE medium_at(const struct Slab *s, int plane, int row) {
     return ((WIDE)p * s->model_rows + r) * s->pitch;
 }
 
-// Whether a cell is next to a face. There the sponge is applied after the one-way condition, elsewhere with the time
-// step.
+// Whether a cell is next to a face. In these cells the sponge is applied after the one-way condition; in all others it
+// is applied with the time step.
 INLINE int is_near_face(const struct Slab *s, int plane, int row, int z) {
     return z < FACE || z >= s->nz - FACE || plane < FACE || plane >= s->planes - FACE ||
            (NDIM == 3 && (row < FACE || row >= s->rows - FACE));
@@ -52,7 +52,7 @@ INLINE REAL sponge_at(const struct Slab *s, int plane, int row, int z) {
 // The arguments of all forms of the sweep.
 struct Sweep {
     struct Slab s;
-    int now;         // index of the level u(t); the other becomes u(t+dt)
+    int now;         // index of the level u(t); the other level becomes u(t+dt)
     int begin, end;  // planes to compute
     int chunk;       // number of planes of one block (fused_2d.cu: TX)
     const void *box[2];  // with BULK in 3-D: tensor map of the planes around a tile, for each level

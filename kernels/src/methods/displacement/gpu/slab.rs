@@ -197,7 +197,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Enqueues the edges: the lower one of two in the main stream, others in the stream of the edges.
+    /// Enqueues the edges: if there are two, the lower edge in the main stream; all others in the stream of the edges.
     fn update_edges(&mut self, step: usize) -> Result<(), Error> {
         let a = self.accelerator.clone();
         let edges: Vec<_> = self.layout.part(Part::Boundary).collect();

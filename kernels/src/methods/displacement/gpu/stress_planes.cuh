@@ -19,7 +19,7 @@ INLINE void put_stress(REAL *out, struct Mine m, struct StressAxes axes, const s
 }
 
 // Computes the stresses of a thread's cells and stores them in shared memory, each as soon as it is complete where
-// possible, so that few values are held at once.
+// possible, so that few values are live at once.
 INLINE void make_stress_planes(REAL *out, struct Mine m, struct StressAxes axes, const struct Cells *u,
                                const struct Stiffness *c, int z, int nb, struct Tensor *s) {
 #if SYM == 4 || NDIM == 2

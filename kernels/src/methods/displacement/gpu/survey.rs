@@ -40,7 +40,7 @@ impl<T: Real> SourceTables<T> {
         for (number, (first, bells)) in sources.bells().enumerate() {
             let (mut place, mut table) = ([0i32; 3], vec![T::of(0.0); 6 * length]);
             if p.ndim() == 2 {
-                // The only row has the weight one.
+                // The only row has unit weight.
                 table[2 * length] = T::of(1.0);
             }
             let mut reach = [0..1, 0..1, 0..1];

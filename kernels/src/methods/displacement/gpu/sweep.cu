@@ -1,5 +1,5 @@
-// Steps 1-3, 5 and 7 of displacement/mod.rs in one pass, and the sponge: stress is kept in shared memory and
-// registers. The formulas of a cell are those of points.cuh.
+// Steps 1-3, 5 and 7 of displacement/mod.rs in one pass, together with the sponge. Stress is kept in shared memory and
+// registers; points.cuh contains the formulas of a cell.
 //
 // A block owns a tile of TZ x TX cells (z, row) and advances along the planes. At plane j it
 //   1. computes strain from a ring buffer of RING planes of displacement in shared memory (planes j-4 .. j+4, while the
@@ -9,7 +9,7 @@
 //      derivatives along planes to the forces on planes j-4 .. j+4, which are in registers. The force on plane j-4 is
 //      then complete, and its cells are updated in place.
 // Stress on four cells around the tile is recomputed by additional threads, only the components that are
-// differentiated in that direction. Sums have a fixed order, whatever the range of planes, so that any decomposition
+// differentiated in that direction. Sums have a fixed order for any range of planes, so that any decomposition
 // gives the same bits.
 //
 // Defines: TZ, TX (1 in 2-D), AHEAD planes in flight, BLOCKS per multiprocessor, DAMPED 0|1, SURFACE 0 none, 1 vacuum,
@@ -53,7 +53,7 @@ INLINE struct Sponge sponge_of(const struct Sweep *a, int writes, int row, int z
     return sponge;
 }
 
-// Starts copying the first planes of the ring, and waits for those that the first stress needs.
+// Starts copying the first planes of the ring, and waits for the planes that the first stress needs.
 INLINE void start_ring(const struct Sweep *a, REAL *ring, void *arrivals, int begin, int tile_z, int tile_row) {
     const int thread = threadIdx.x;
 #if BULK

@@ -1,7 +1,7 @@
 // The layout of a tile in shared memory and derivatives there, for sweep.cu and warp_specialized.cu.
 
 #define RING (2 * RADIUS + AHEAD + 1)
-#define RANK ((int)blockIdx.y % CLUSTER)  // index of a block among those that share halos along rows (cluster.cuh)
+#define RANK ((int)blockIdx.y % CLUSTER)  // index of a block among the blocks that share halos along rows (cluster.cuh)
 #define QUADS (TZ / VEC)
 #define SIDE (RADIUS / VEC)  // threads along z of the halo on one side
 #if NDIM == 3
@@ -20,13 +20,13 @@
 #define ROW_THREADS 0
 #endif
 #define THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 31) / 32 * 32)
-// Displacement extends eight rows beyond the tile on sides where the block computes the halo of stress, else four.
+// Displacement extends eight rows beyond the tile on sides where the block computes the halo of stress, otherwise four.
 #define ROWS_BEFORE (RANK == 0 ? ROW_HALO : RADIUS)
 #define U_ROWS (TX + ROW_HALO + (CLUSTER == 1 ? ROW_HALO : RADIUS))
 #define U_COMPONENT (U_ROWS * U_PITCH)
 #define U_PLANE ((NDIM * U_COMPONENT + 31) / 32 * 32)  // copies require slots aligned to 128 bytes
 
-// Stress planes: zz and zp with a halo along z, rr and rp with one along rows, zr with both.
+// Stress planes: zz and zp with a halo along z, rr and rp with a halo along rows, zr with both.
 #define S_ZZ 0
 #define S_ZP (TX * S_PITCH)
 #if NDIM == 3
@@ -63,8 +63,8 @@ INLINE void slopes(const REAL *p, int stride, const REAL *w, REAL *out) {
 }
 
 // Adds the contribution of the stress of plane j to one component of the forces on planes j-4 .. j+4; before it, f
-// holds the forces from j-4 to j+3. `own` is the stress that is differentiated along planes, `plane` the rest of the
-// force on plane j. `full` is the complete force on plane j-4.
+// holds the forces from j-4 to j+3. `own` is the stress that is differentiated along planes, `plane` the other terms of
+// the force on plane j. `full` is the complete force on plane j-4.
 INLINE void spread(REAL (*f)[FORCE_CELLS], const REAL *plane, const REAL *own, const REAL *w, REAL *full) {
     UNROLL for (int v = 0; v < FORCE_CELLS; v++) {
         full[v] = FMA(w[3], own[v], f[0][v]);
@@ -111,8 +111,8 @@ INLINE void along_planes(const struct Cells *u, int component, REAL *out) {
 
 // The cells of a stress thread, relative to the tile: in the tile itself (core), next to it along z, or (3-D) next to
 // it along rows, in a cluster only on the outer side. Threads that fill the last warp repeat the last cells. With
-// `mixed`, threads for both sides of a row are adjacent in a warp; otherwise all threads of one side follow those of
-// the other.
+// `mixed`, threads for both sides of a row are adjacent in a warp; otherwise all threads of one side come after all
+// threads of the other side.
 struct Mine {
     int zl, rl, core, z_side;
 };

@@ -31,7 +31,7 @@ pub struct Tile {
     pub planes: usize,
     /// Number of planes that are copied to shared memory in advance; cells of stress per thread in fused_2d.cu.
     pub ahead: usize,
-    /// Blocks that one multiprocessor should hold at once.
+    /// Number of blocks that should be resident on one multiprocessor at once.
     pub blocks: usize,
     /// Padding between rows of a plane in shared memory (3-D), in numbers, to avoid bank conflicts.
     pub pad: usize,
@@ -355,7 +355,7 @@ mod tests {
         assert!(fits(OWN_BYTES) && !fits(OWN_BYTES - 1) && !fits(0));
     }
 
-    /// Numbers of eight bytes need twice the memory, and a load of 16 bytes holds two of them.
+    /// Numbers of eight bytes need twice the memory, and a load of 16 bytes contains two of them.
     #[test]
     fn tiles_of_float64_have_room_for_numbers_of_eight_bytes() {
         let fits = |tile: Tile, shared_bytes: usize| {

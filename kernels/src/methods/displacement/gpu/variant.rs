@@ -88,7 +88,7 @@ impl Variant {
         Source { name, text }
     }
 
-    /// The source of the kernel `sweep`; the one in fused_2d.cu computes the whole step.
+    /// The source of the kernel `sweep`; the kernel in fused_2d.cu computes the whole step.
     pub fn sweep(&self) -> Source {
         let t = self.tile;
         let surface = match self.surface {
@@ -128,7 +128,8 @@ impl Variant {
         }
     }
 
-    /// The define of the form of the one-way condition; always the same in runs without it.
+    /// The define that selects the form of the one-way condition; runs without the condition always have the same
+    /// value.
     fn form(&self) -> (&'static str, usize) {
         (
             "ONE_WAY",

@@ -1,5 +1,5 @@
 // The same step as sweep.cu in 3-D for compute capability 9.0 and later, with specialised warps in a block: some
-// compute stress, others read it from shared memory and compute force and time step. Stress warps hold no force, and
+// compute stress, others read it from shared memory and compute force and time step. Stress warps store no force, and
 // force warps no medium, so that more warps fit, and one kind can compute while the other waits for memory.
 //
 // There are two barriers in shared memory for each buffer b: FULL(b) means that the stress of a plane is in the
@@ -8,7 +8,7 @@
 // copies of planes of displacement; FULL also signals to it that the stress warps no longer need a slot of the ring.
 //
 // Stress threads have VEC cells, force threads one. Memory indices are incremented from plane to plane, which takes
-// fewer instructions than computing them anew. Two blocks may share halos (cluster.cuh).
+// fewer instructions than recomputing them. Two blocks may share halos (cluster.cuh).
 //
 // Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu; CLUSTER, blocks that share halos (1 or 2);
 // START_REGISTERS per thread, which the three kinds of warps change to STRESS_REGISTERS, FORCE_REGISTERS and
@@ -69,8 +69,7 @@ INLINE void empty_arrive(ARRIVAL *empty) {
 #endif
 }
 
-// Whether the medium of the next plane differs in memory from that of this one: planes outside the model repeat its
-// edges.
+// Whether the next plane has its own medium in memory: planes outside the model repeat the outermost plane.
 INLINE int is_followed(const struct Slab *s, int plane) {
     return plane >= s->nb && plane - s->nb < s->model_planes - 1;
 }
@@ -245,7 +244,7 @@ KERNEL(sweep)(const struct Sweep a) {
         fetch_planes(&a, ring, arrivals, begin, end);
     }
 #if SHARES
-    // The shared memory of a block must stay allocated until the other one has sent everything. Each block already
+    // The shared memory of a block must stay allocated until the other block has sent everything. Each block already
     // waits for all data that are sent to it, so this barrier, once a launch, is only a precaution.
     cluster_barrier();
 #endif

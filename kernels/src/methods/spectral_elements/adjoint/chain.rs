@@ -1,5 +1,5 @@
-//! Converts sums of products of the wavefields to derivatives with respect to parameters, and those at the points of
-//! elements to those of regions and grids.
+//! Converts sums of products of the wavefields to derivatives with respect to parameters, and derivatives at the points
+//! of elements to derivatives for regions and grids.
 
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ const TOGETHER: usize = 1024;
 /// A gradient with respect to the parameters of every point of every element.
 #[derive(Debug)]
 pub struct Gradient<const D: usize> {
-    /// `[element][point][parameter]`, in units of the misfit over those of the parameter.
+    /// `[element][point][parameter]`, in the unit of the misfit divided by the unit of the parameter.
     values: Buffer<f64>,
     parameters: Parameters,
     points: usize,
@@ -145,8 +145,8 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     }
 }
 
-/// Converts derivatives with respect to P speed, S speed and density, in a medium with these values, and adds them to
-/// those of a point with respect to its parameters.
+/// Converts derivatives with respect to P speed, S speed and density, in a medium with these values, and adds them to a
+/// point's derivatives with respect to its own parameters.
 fn add<const D: usize>(parameters: Parameters, (by_speeds, medium): ([f64; 3], [f64; 3]), own: &mut [f64]) {
     let of = parameters.transposed(by_speeds, medium);
     if parameters == Parameters::Constants {
@@ -224,9 +224,9 @@ fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: &[f64]) -> [f64
 }
 
 impl<const D: usize> Gradient<D> {
-    /// The derivatives with respect to parameters that are constant in a region, `[parameter][region]`, in units of the
-    /// misfit over those of the parameter; `regions` is larger than the largest region number. If the medium varies
-    /// within a region, they are with respect to a constant that is added to the parameter there.
+    /// The derivatives with respect to parameters that are constant in a region, `[parameter][region]`, in the unit of
+    /// the misfit divided by the unit of the parameter; `regions` is larger than the largest region number. If the
+    /// medium varies within a region, they are with respect to a constant that is added to the parameter there.
     pub fn of_regions(&self, mesh: &Mesh<D>, regions: usize) -> Vec<Vec<f64>> {
         let count = self.parameters.count();
         let mut sums = vec![vec![0.0; regions]; count];

@@ -88,7 +88,7 @@ impl<const D: usize> Change<D> {
         let elements = values
             .par_chunks_exact_mut(points * count)
             .zip(speeds.par_chunks_exact_mut(points));
-        // Of several errors the one of the first element is returned, whatever the number of threads.
+        // If there are several errors, the error of the first element is returned, for any number of threads.
         let all: Vec<Result<(), Error>> = elements.enumerate().map(of_element).collect();
         all.into_iter().collect::<Result<(), Error>>()?;
         Ok(Self {
@@ -114,11 +114,11 @@ impl<const D: usize> Change<D> {
 
 /// The perturbations at the points of an element.
 pub struct ElementChange {
-    /// Those of the mass (kg) and of the damping of the sponge (kg/s), in 2-D per metre across the plane; in fluids those
-    /// of the factors of the second and of the first derivative of the potential: `[point]`.
+    /// Perturbations of the mass (kg) and of the damping of the sponge (kg/s), in 2-D per metre across the plane; in
+    /// fluids, of the factors of the second and of the first derivative of the potential: `[point]`.
     pub masses: Vec<[f32; 2]>,
-    /// Those of the unrelaxed moduli: lambda and mu, or the 21 constants of [`Parameters::Constants`] (Pa); in fluids that
-    /// of one over the density (m3/kg): `[point][number]`.
+    /// Perturbations of the unrelaxed moduli: lambda and mu, or the 21 constants of [`Parameters::Constants`] (Pa); in
+    /// fluids, of one over the density (m3/kg): `[point][number]`.
     pub moduli: Vec<f32>,
     /// Relative perturbations of the contribution of memory variables to the stress, of its mean and of its deviator:
     /// `[point]`. Empty without attenuation and in fluids.
@@ -129,7 +129,7 @@ pub struct ElementChange {
 /// of a fluid's potential.
 pub struct FaceChange<const D: usize> {
     pub element: usize,
-    /// The point among those of the element, and among those of the mesh.
+    /// The index of the point within the element, and within the mesh.
     pub local: usize,
     pub point: usize,
     pub normal: [f32; D],
@@ -268,8 +268,8 @@ impl<'a, 's, const D: usize> Changes<'a, 's, D> {
         self.faces.iter().map(of_face).collect()
     }
 
-    /// Turns the weights of a source in an element of a fluid into those of the linearised run, in which the source acts by
-    /// the perturbation of the bulk modulus.
+    /// Replaces the weights of a source in a fluid element by those of the linearised run, in which the source acts
+    /// through the perturbation of the bulk modulus.
     pub fn change_weights(&self, element: usize, weights: &mut [[f32; 1]]) {
         let contents = self.setup.contents(element, self.table);
         for (local, [weight]) in weights.iter_mut().enumerate() {

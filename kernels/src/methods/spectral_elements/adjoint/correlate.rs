@@ -10,24 +10,24 @@ use super::super::element::{at, gradient, voigt};
 use super::super::lanes::{LANES, Lanes, Part, Register};
 use super::super::shape::{Layer, Row, Tables};
 
-/// Number of products of a point of an isotropic solid or of a fluid; the first factor is that of the forward
+/// Number of products of a point of an isotropic solid or of a fluid; the first factor belongs to the forward
 /// wavefield.
 ///
 /// In solids: displacement times acceleration, displacement times velocity, divergence times divergence, and twice
 /// strain times strain. With attenuation the last two are divergence times divergence of the adjoint wavefield, and
-/// twice strain times deviator of the adjoint strain, each less the contribution of the memory variables. In fluids:
+/// twice strain times deviator of the adjoint strain, each minus the contribution of the memory variables. In fluids:
 /// the second derivative of the forward potential times the second and the first derivative of the adjoint potential,
-/// and its slopes times those of the adjoint potential; the last product is not used.
+/// and the slopes of both potentials; the last product is not used.
 pub(super) const PRODUCTS: usize = 4;
 
-/// Number of products of a point of a solid with attenuation: those of an isotropic solid, then divergence times the
-/// memory variables' contribution to the adjoint stress over the unrelaxed bulk modulus, and twice strain times their
-/// contribution over twice the unrelaxed shear modulus.
+/// Number of products of a point of a solid with attenuation: the products of an isotropic solid, then divergence times
+/// the memory variables' contribution to the adjoint stress over the unrelaxed bulk modulus, and twice strain times
+/// their contribution over twice the unrelaxed shear modulus.
 pub(super) const LOSSY: usize = 6;
 
 /// Number of products of a point of a solid for derivatives with respect to the constants of Voigt's matrix: the first
-/// two as above, then those of strains, whose shears are twice those of the tensor, in the order of the upper triangle;
-/// off the diagonal both orders are added.
+/// two as above, then the products of engineering strains (shears are twice the tensor components) in the order of the
+/// upper triangle, where both orders are added off the diagonal.
 pub(in super::super) const CONSTANTS: usize = 2 + 21;
 
 /// Number of products of such a point with attenuation: [`CONSTANTS`], then divergence times the memory variables'
@@ -259,7 +259,7 @@ fn strains<S: Simd, const D: usize, const N: usize>(
     });
 }
 
-/// Strains in Voigt's order, shears twice those of the tensor.
+/// Strains in Voigt's order; shear strains are twice the tensor components.
 #[inline(always)]
 fn in_voigts_order<S: Simd, const D: usize>(part: Part<S>, of: &[[Register<S>; D]; D]) -> [Register<S>; 6] {
     let mut all = [part.zero(); 6];

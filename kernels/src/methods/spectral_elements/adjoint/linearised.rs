@@ -40,7 +40,7 @@ impl<const D: usize, M: Linearises<D>> Adjoint<D, M> {
     /// first order in a small perturbation of the medium: `[record][component][receiver]` as in [`Adjoint::gradient`].
     ///
     /// # Errors
-    /// Returns an error for parameters other than those of this run, and for a growing wavefield; the run is then
+    /// Returns an error for parameters that differ from this run's, and for a growing wavefield; the run is then
     /// unusable.
     pub fn linearised(
         &mut self,

@@ -24,7 +24,7 @@ pub trait Machine<const D: usize>: Sync {
     /// Bytes of the other memory of the machine: the engine, the adjoint wavefield and the sums.
     fn bytes(&self) -> usize;
 
-    /// Replaces the sources and receivers by those of another shot over the same mesh and medium.
+    /// Replaces the sources and receivers by another shot's, over the same mesh and medium.
     ///
     /// # Errors
     /// Returns the errors of the first shot; after an error the machine is unusable.
@@ -44,7 +44,7 @@ pub trait Machine<const D: usize>: Sync {
     /// Adds the forward wavefield to the checkpoints.
     fn save(&mut self) -> Result<(), Error>;
 
-    /// Discards all checkpoints except the first `mark` ones, and continues from the last of those, or from rest.
+    /// Discards all checkpoints except the first `mark`, and continues from the last of these, or from rest.
     fn restore(&mut self, mark: usize) -> Result<(), Error>;
 
     /// Advances the forward wavefield by one step; `slot` is the index within its segment at which the step is
@@ -73,8 +73,8 @@ pub trait Machine<const D: usize>: Sync {
     /// Returns an error for a receiver outside the mesh.
     fn turn(&mut self, setup: &Setup<D>, of_pressure: bool) -> Result<(), Error>;
 
-    /// Runs the adjoint wavefield back through recorded steps, of which the one in slot 0 is step `first`, and adds
-    /// its products with them. Returns whether it is finite at the end.
+    /// Runs the adjoint wavefield back through the recorded steps, where slot 0 holds step `first`, and adds its
+    /// products with them. Returns whether it is finite at the end.
     fn back(&mut self, steps: Range<usize>, first: usize, seen: &mut Seen<'_>) -> Result<bool, Error>;
 
     /// Completes all sums, so that they can be read.

@@ -7,10 +7,10 @@
 //! by the same engine as the forward wavefield. With attenuation K is also a convolution in time, which is the same at
 //! every step and symmetric in space; its transpose is the same convolution backwards in time.
 //!
-//! A fluid with the potential chi is coupled to the solid by `M D2 u + K u + A D2 chi = f` and `Mf D2 chi + Kf chi -
-//! A' u = g`. The transpose has the same form if the adjoint potential psi is the one whose second difference is
-//! minus the multiplier of the second equation: then, for records of the pressure `-D2 chi`, the derivative of the
-//! misfit acts in the fluid as a source of psi.
+//! A fluid with the potential chi is coupled to the solid by `M D2 u + K u + A D2 chi = f` and `Mf D2 chi + Kf chi - A'
+//! u = g`. The transpose has the same form if the second difference of the adjoint potential psi is minus the
+//! multiplier of the second equation: then, for records of the pressure `-D2 chi`, the derivative of the misfit acts in
+//! the fluid as a source of psi.
 //!
 //! Let u be the forward and l the adjoint displacement at the same time, and let w be the quadrature weight of a
 //! point, J the Jacobian determinant there, n the normal of a face, and c the damping of the sponge over the P speed.
@@ -40,7 +40,7 @@
 //! the filters are unchanged. The modal filter is symmetric. Elements in the layers have no derivatives.
 //!
 //! The products are summed in single precision. The adjoint sources are therefore scaled by a power of two that keeps
-//! the products far from the limits of single precision whatever the strength of the sources.
+//! the products far from the limits of single precision for sources of any strength.
 
 mod blocks;
 mod chain;
@@ -208,8 +208,8 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         })
     }
 
-    /// Prepares another shot over the same mesh and medium, with other sources and receivers. Everything else in
-    /// `setup` and `shot` must be as before.
+    /// Prepares another shot over the same mesh and medium, with other sources and receivers. All other fields of
+    /// `setup` and `shot` must be unchanged.
     ///
     /// # Errors
     /// Returns the errors of the first shot; after an error the adjoint is unusable.

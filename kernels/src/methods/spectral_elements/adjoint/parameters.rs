@@ -21,8 +21,8 @@ pub enum Parameters {
     /// P speed, S speed, density, and one over the quality factors of P and S. At points without loss the latter have
     /// no derivative.
     SpeedsAndLosses,
-    /// The constants of Voigt's matrix (Pa), row by row of its upper triangle, and density. In 2-D only those of x
-    /// and z are used. A fluid's bulk modulus is the mean of the nine constants of its normal strains.
+    /// The constants of Voigt's matrix (Pa), row by row of its upper triangle, and density. In 2-D only the constants
+    /// of x and z are used. A fluid's bulk modulus is the mean of the nine constants of its normal strains.
     Constants,
 }
 
@@ -42,8 +42,8 @@ impl Parameters {
         triangle(row, column)
     }
 
-    /// Converts derivatives with respect to P speed, S speed and density to those with respect to these parameters, in
-    /// a medium with these speeds and density.
+    /// Converts derivatives with respect to P speed, S speed and density to derivatives with respect to these
+    /// parameters, in a medium with these speeds and density.
     pub(super) fn transposed(self, [p, s, r]: [f64; 3], [vp, vs, density]: [f64; 3]) -> [f64; 3] {
         match self {
             // vp = sqrt((lambda + 2 mu)/rho), vs = sqrt(mu/rho)
@@ -62,7 +62,7 @@ impl Parameters {
         }
     }
 
-    /// Converts small changes of these parameters to those of P speed, S speed and density: the transpose of
+    /// Converts small changes of these parameters to changes of P speed, S speed and density: the transpose of
     /// [`Parameters::transposed`].
     pub(super) fn to_speeds(self, [a, b, r]: [f64; 3], [vp, vs, density]: [f64; 3]) -> [f64; 3] {
         match self {
@@ -105,8 +105,8 @@ pub(super) fn means<const D: usize>() -> [[f64; 21]; 2] {
 }
 
 /// The derivatives of the P and the S impedance, for absorbing faces and the sponge, with respect to the 21 constants,
-/// then to density. The speeds of regions with tables are given separately and are constant; models on grids have those
-/// of the Voigt means.
+/// then to density. The speeds of regions with tables are given separately and are constant; models on grids have the
+/// speeds of the Voigt means.
 pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3]) -> [[f64; 22]; 2] {
     let mut slopes = [[0.0; 22]; 2];
     (slopes[0][21], slopes[1][21]) = (vp, vs);
@@ -123,7 +123,7 @@ pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3])
 }
 
 /// The dependence of the memory variables' contributions on the constants of a point: the moduli that are factors of
-/// them are the Voigt means. Constants are those of the unrelaxed medium, as in a table.
+/// them are the Voigt means. Constants describe the unrelaxed medium, as in a table.
 pub(super) struct LossMeans {
     /// Derivatives of the logarithms of the bulk and of the shear modulus with respect to the constants.
     slopes: [[f64; 21]; 2],
@@ -154,9 +154,9 @@ impl LossMeans {
             .map(|slopes| slopes.iter().zip(by_constants).map(|(slope, x)| slope * x).sum())
     }
 
-    /// Adds the derivatives of the memory variables' contributions with respect to the constants, from those with
-    /// respect to both logarithms: the products with the contribution to each normal stress, and twice those with the
-    /// deviator.
+    /// Adds the derivatives of the memory variables' contributions with respect to the constants, computed from the
+    /// derivatives with respect to both logarithms: the products with the contribution to each normal stress, and twice
+    /// the products with the deviator.
     pub(super) fn add_transposed(&self, taken: [f64; 2], own: &mut [f64]) {
         for (k, own) in own.iter_mut().enumerate().take(21) {
             *own += taken[0] * self.slopes[0][k] + 0.5 * taken[1] * self.slopes[1][k];
@@ -164,9 +164,9 @@ impl LossMeans {
     }
 }
 
-/// The dependence of the quality factors of the shear and of the bulk modulus on those of P and S and on the speeds:
-/// derivatives of one over the former with respect to one over the latter and to the share of the shear modulus in the
-/// loss of P, `4/3 (vs/vp)^2`.
+/// The dependence of the quality factors of the shear and bulk moduli on the quality factors of P and S and on the
+/// speeds: derivatives of the inverse quality factors of the moduli with respect to the inverse quality factors of P
+/// and S and to the share of the shear modulus in the loss of P, `4/3 (vs/vp)^2`.
 pub(super) struct LossChain {
     slopes: LossSlopes,
     /// The ratios of the unrelaxed shear and bulk modulus to the given ones, and the shares of their mechanisms.
@@ -176,7 +176,7 @@ pub(super) struct LossChain {
 }
 
 impl LossChain {
-    /// The dependence at a point with these speeds; `None` if its loss is that of its region.
+    /// The dependence at a point with these speeds; `None` if the point has the loss of its region.
     pub(super) fn of(loss: Option<&Loss>, [vp, vs, _]: [f64; 3]) -> Option<Self> {
         let loss = loss?;
         Some(Self {
@@ -187,8 +187,8 @@ impl LossChain {
         })
     }
 
-    /// Converts derivatives with respect to the factors and to the logarithms of the shares, of the shear and of the
-    /// bulk modulus, to those with respect to `[vp, vs]` and to one over the quality factors of P and S.
+    /// Converts derivatives with respect to the factors and to the logarithms of the shares, of the shear and bulk
+    /// moduli, to derivatives with respect to `[vp, vs]` and to the inverse quality factors of P and S.
     pub(super) fn transposed(&self, factors: [f64; 2], shares: [f64; 2]) -> [[f64; 2]; 2] {
         let by: [f64; 2] = std::array::from_fn(|k| {
             let [factor, share] = self.slopes.by_modulus[k];
@@ -205,7 +205,7 @@ impl LossChain {
         ]
     }
 
-    /// Converts changes of `[vp, vs]` and of one over the quality factors to those of the factors and of the
+    /// Converts changes of `[vp, vs]` and of the inverse quality factors to changes of the factors and of the
     /// logarithms of the shares.
     pub(super) fn changes(&self, speeds: [f64; 2], inverse: [f64; 2]) -> [[f64; 2]; 2] {
         let ([p, s], rest) = (self.slopes.inverse, 1.0 - self.shear);
@@ -255,7 +255,7 @@ mod tests {
     use super::{impedances, means};
     use crate::mesh::step::Law;
 
-    /// The shear and the bulk modulus that a model on a grid gives a point with these constants.
+    /// The shear and the bulk modulus that a model on a grid assigns to a point with these constants.
     fn of_table<const D: usize>(constants: &[f64]) -> [f64; 2] {
         let mut table = [[0.0; 6]; 6];
         let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));

@@ -1,4 +1,4 @@
-//! Adjoints on processors: a single engine holds the forward and the adjoint run alternately.
+//! Adjoints on processors: a single engine performs the forward and the adjoint run alternately.
 
 use std::ops::Range;
 use std::sync::Arc;

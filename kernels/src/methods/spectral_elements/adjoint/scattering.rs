@@ -89,9 +89,9 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
     }
 }
 
-/// The perturbation of a stress with attenuation: that of the elastic stress, and the relative perturbations of the mean
-/// and of the deviator of the contribution of memory variables, which is proportional to the moduli and to the shares of
-/// mechanisms.
+/// The perturbation of a stress with attenuation: the perturbation of the elastic stress, and the relative
+/// perturbations of the mean and of the deviator of the contribution of memory variables, which is proportional to the
+/// moduli and to the shares of mechanisms.
 struct Losing<'a, L> {
     elastic: L,
     relative: &'a [[Lanes; 2]],

@@ -16,9 +16,9 @@ use crate::mesh::{Location, Locator};
 /// The derivatives of a misfit with respect to a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceGradient<const D: usize> {
-    /// With respect to the components of its force or moment tensor, in units of the misfit over N or N m. Those of a
-    /// tensor are computed as if all components were independent, and symmetrised. In a fluid the derivative depends on
-    /// the trace only, and each diagonal component has an equal share.
+    /// With respect to the components of its force or moment tensor, in units of the misfit over N or N m. Derivatives
+    /// with respect to a tensor are computed as if all components were independent, and symmetrised. In a fluid the
+    /// derivative depends on the trace only, and each diagonal component has an equal share.
     pub strength: Strength<D>,
     /// With respect to its coordinates, per metre.
     pub place: [f64; D],

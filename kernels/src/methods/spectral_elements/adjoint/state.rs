@@ -1,4 +1,4 @@
-//! The part of an engine that changes from step to step; the rest serves the forward and the adjoint run alike.
+//! The part of an engine that changes from step to step; the forward and the adjoint run share everything else.
 
 use std::mem::swap;
 
@@ -13,12 +13,12 @@ pub(super) struct State<const D: usize> {
     step: usize,
     /// Displacement, velocity and acceleration of the solid.
     solid: [Vec<[f32; D]>; 3],
-    /// The potential of the fluid and its first and second time derivative; empty without one.
+    /// The potential of the fluid and its first and second time derivatives; empty without a fluid.
     fluid: [Vec<[f32; 1]>; 3],
     /// Memory variables of attenuation by block; empty without attenuation.
     memories: Vec<Vec<Lanes>>,
     /// Memory variables of perfectly matched layers, of solids and then of fluids, and whether the forces in layers
-    /// are those of the adjoint wavefield.
+    /// belong to the adjoint wavefield.
     layers: Vec<Vec<Lanes>>,
     transposed: bool,
 }
@@ -58,7 +58,7 @@ impl<const D: usize> State<D> {
         }
     }
 
-    /// Swaps this state with that of an engine.
+    /// Swaps this state with an engine's state.
     pub(super) fn swap(&mut self, engine: &mut Engine<D>) {
         let [u, v, a] = &mut self.solid;
         swap(u, &mut engine.displacement);
@@ -111,7 +111,7 @@ pub(super) struct Sources<const D: usize> {
 }
 
 impl<const D: usize> Sources<D> {
-    /// Swaps these sources with those of an engine.
+    /// Swaps these sources with an engine's sources.
     pub(super) fn swap(&mut self, engine: &mut Engine<D>) {
         swap(&mut self.solid, &mut engine.sources);
         if let Some(fluid) = &mut engine.fluid {
@@ -124,7 +124,7 @@ impl<const D: usize> Sources<D> {
 #[derive(Clone, Default)]
 pub(super) struct Kept<const D: usize> {
     pub(super) displacement: Vec<[f32; D]>,
-    /// The second time derivative of the potential of the fluid; empty without one.
+    /// The second time derivative of the potential of the fluid; empty without a fluid.
     pub(super) second: Vec<[f32; 1]>,
 }
 

@@ -38,7 +38,7 @@ impl fmt::Display for Unsupported {
     }
 }
 
-/// The reason why the records of a run have no derivatives, if that is so.
+/// The reason why the records of a run have no derivatives; `None` if they have.
 pub fn unsupported<const D: usize>(
     setup: &Setup<D>,
     quantity: Quantity,

@@ -1,5 +1,5 @@
-//! Adjoints on a device: a single subdomain covers the whole mesh, and its memory holds the forward and the
-//! adjoint run alternately.
+//! Adjoints on a device: a single subdomain covers the whole mesh, and its memory is used alternately by the forward
+//! and the adjoint run.
 
 use super::DevicePart;
 use super::field::{FieldMemory, Fields};
@@ -288,7 +288,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Adds the sums in single precision to those in double precision.
+    /// Adds the sums in single precision to the sums in double precision.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.correlate_kept()?;
         let (a, kernel) = (&*self.part.accelerator, &self.kernels.flush);
@@ -323,8 +323,8 @@ impl<const D: usize, A: Accelerator> Adjoint<D, OnDevice<D, A>> {
     }
 }
 
-/// The kernels of a field's elements for the adjoint wavefield, which differ from those of the forward one only in
-/// perfectly matched layers.
+/// The kernels of a field's elements for the adjoint wavefield, which differ from the kernels for the forward wavefield
+/// only in perfectly matched layers.
 fn transposed<const D: usize, A: Accelerator>(
     a: &A,
     field: &FieldMemory<A>,

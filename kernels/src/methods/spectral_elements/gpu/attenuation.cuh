@@ -1,5 +1,5 @@
-// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all
-// mechanisms, or with COARSE a single one that is strengthened such that its mean over the element is that of all
+// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all mechanisms
+// or, with COARSE, a single one whose strength is increased so that its mean over the element equals the mean of all
 // mechanisms.
 
 #define MECHANISMS 3
@@ -19,7 +19,7 @@ struct Relaxing {
 #if SCATTERED
     const REAL *relative;
 #endif
-    int first;  // mechanism of its first point, if points have one each
+    int first;  // mechanism of its first point, if each point has one
 };
 
 INLINE void take_relaxing(struct Relaxing *r, const struct Elements *a, WIDE element, int at) {

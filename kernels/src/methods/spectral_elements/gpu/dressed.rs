@@ -1,5 +1,5 @@
-//! The masses of points, and the dressed points, which also have a damping and a normal: those of absorbing faces and
-//! of contacts of fluids and solids. All of them are summed over all elements of the mesh that touch a point, so that
+//! The masses of points, and the dressed points, which also have a damping and a normal and lie on absorbing faces and
+//! on contacts of fluids and solids. All values are summed over all elements of the mesh that touch a point, so that
 //! every subdomain has the same values.
 
 use crate::mesh::geometry::{Matrix, Tabulated};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The points of a subdomain in the form of the kernels.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
-    /// Inverse mass of every point; zero for points of the other kind and dressed points.
+    /// Inverse mass of every point; zero for points of the other kind and for dressed points.
     pub inverse_mass: Vec<f32>,
     /// The dressed points, in ascending order.
     pub list: Vec<i32>,
@@ -84,7 +84,7 @@ pub fn of_solids<const D: usize>(
     points
 }
 
-/// The points of fluids; those on the free surface have an inverse mass of zero, so their potential stays zero.
+/// The points of fluids; points on the free surface have an inverse mass of zero, so their potential stays zero.
 pub fn of_fluids<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,

@@ -5,9 +5,9 @@
 // those across the sheet:
 //
 // LINES: the whole field is in shared memory. A thread takes whole lines of it, reads each number of a line once, and
-// writes the slopes of all its points; fluxes are gathered in the same way. This saves four reads of shared memory
-// per point, component and direction compared with points that read their lines themselves, and these reads are what
-// saturates the first-level cache (RESULTS-ELEMENTS.md).
+// writes the slopes of all its points; fluxes are gathered in the same way. This saves four reads of shared memory per
+// point, component and direction compared with points that read their lines themselves, and it is these reads that
+// saturate the first-level cache (RESULTS-ELEMENTS.md).
 //
 // Otherwise the threads share one sheet of the field after the other and read the lines through their points from it.
 // This is used for attenuation, which is bound by device memory, and for elements of many points, whose field is too
@@ -23,10 +23,10 @@
 // every point add 1000 (21 of them: 10500), and with attenuation another 1000.
 //
 // With memory variables the threads need many registers and are bound by memory: slopes of the polynomials come from
-// shared memory instead of registers, memory variables are prefetched when a block begins, and those of a level are
-// read together before any of them is written, two of a point at a time.
+// shared memory instead of registers, memory variables are prefetched when a block begins, and the memory variables of
+// a level are read together before any of them is written, two of a point at a time.
 
-// A thread's place in the sheet and its rows and columns of the derivative.
+// A thread's position in the sheet, and its rows and columns of the derivative matrix.
 struct Place {
     int at, axis[ACROSS];
 #if LOSS && !LINES
@@ -60,14 +60,15 @@ INLINE int is_inner(const struct Place *t) {
     return inner;
 }
 
-// The part of shared memory of such a column.
+// The part of shared memory that belongs to this column.
 INLINE REAL *column_inside(const struct Place *t, REAL *room, int seat) {
     int number = seat * INNER, stride = 1;
     UNROLL for (int a = 0; a < ACROSS; a++) number += (t->axis[a] - 1) * stride, stride *= N - 2;
     return room + INSIDE_AT + number;
 }
 
-// The Jacobian of a column: dx_c/du_a of the axes across is `base + slope * w`, that of the march is constant.
+// The Jacobian of a column: dx_c/du_a of the axes across is `base + slope * w`, the derivative along the march is
+// constant.
 struct Column {
     REAL base[ACROSS][NDIM], slope[ACROSS][NDIM], march[NDIM];
 };
@@ -211,7 +212,7 @@ INLINE REAL *staged_at(const struct Tables *s, int k, int q) {
     return s->stage + ((k % LEVELS_AHEAD * QUADS + q) * THREADS + threadIdx.x) * 4;
 }
 
-// Prefetches the constants of a point of level k, if there is such a level.
+// Prefetches the constants of a point of level k, if that level exists.
 INLINE void stage_table(const struct Tables *s, int k) {
     if (k < N) UNROLL for (int q = 0; q < QUADS; q++) copy_async(staged_at(s, k, q), s->law + (q * POINTS + k * SHEET + s->at) * 4, 1);
     copies_commit();
@@ -253,7 +254,7 @@ INLINE void take_table(const struct Tables *s, int k, REAL table[LAW_NUMBERS]) {
 #define LAW_AT(law, i) (law)[i]
 #endif
 
-// The law of a thread's column, and that of one of its levels.
+// The law of a thread's column, and of one of its levels.
 INLINE const REAL *law_of(const struct Elements *a, WIDE element, int at) {
 #if LAW == 1 && VARIES
 #define LAW_OF_LEVEL(k) table
@@ -292,8 +293,8 @@ INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS
 }
 #endif
 
-// The fluxes of a point of level k, weighted and transformed to the axes of the cell: those across the march are
-// written to the sheet (with LINES over their slopes), the one along it to `along`.
+// The fluxes of a point of level k, weighted and transformed to the axes of the cell: the fluxes across the march are
+// written to the sheet (with LINES they replace its slopes), the flux along it to `along`.
 INLINE void flux_at(const struct Place *t, REAL *sheet, int k, REAL weight, REAL inverse[NDIM][NDIM],
                     REAL flux[COMPONENTS][NDIM], REAL along[COMPONENTS]) {
     UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int a = 0; a < NDIM; a++) {

@@ -20,7 +20,7 @@
 #define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
 #define METRIC_NUMBERS (NDIM * NDIM + 1)
 // With all mechanisms at a point, memory variables are driven by the displacement that the previous step predicted;
-// with a single mechanism they are driven by that of this step.
+// with a single mechanism they are driven by the displacement of this step.
 #define PREDICTED (LOSS && !COARSE)
 // Constants of every point are staged in shared memory, prefetched two levels ahead.
 #define STAGED (LAW == 1 && VARIES && LINES && !LOSS)
@@ -32,7 +32,7 @@
 // Number of lines of a sheet along one axis.
 #define ABREAST (SHEET / N)
 #define FILLED ((1 + ACROSS) * COMPONENTS * POINTS)
-// Padding such that the threads of the next element continue in the banks where those of an element end.
+// Padding by which the threads of the next element continue in the memory banks where the threads of this element end.
 #define SEAT (FILLED + (64 + SHEET % 32 - FILLED % 32) % 32)
 #else
 #define SEAT ((1 + PREDICTED + ACROSS) * COMPONENTS * SHEET)
@@ -52,8 +52,8 @@
 #define IN_OTHERS 2
 #define ENDS_AT_ONCE 4
 
-// Columns through the interior points of an element, and the values that such a column keeps of each point in shared
-// memory.
+// Columns through the interior points of an element, and the number of values that this column keeps in shared memory
+// for each point.
 #define INNER (NDIM == 3 ? (N - 2) * (N - 2) : N - 2)
 #define KEPT_INSIDE (COMPONENTS + 2)
 
@@ -83,7 +83,7 @@ struct Elements {
     const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point]
     const REAL *strength;  // OWN_LOSS: factors of `loss` at every point, [element][shear, bulk][point]
     REAL *memory;          // memory variables, [element][pair of variables][point][of the pair]; a
-                           // variable is that of a mechanism of a component
+                           // the variable belongs to a mechanism of a component
     REAL dt, half, square; // the time step, half of it, its square (zero where variables follow the strain of the step)
     int first, end;        // elements of this launch
     int goes_on;           // a sum of the flags IN_HELD, IN_OTHERS, ENDS_AT_ONCE

@@ -44,7 +44,7 @@ pub struct Plan {
     layers: LayerPlan,
     /// Indices of the outgoing contributions.
     leaving: Vec<i32>,
-    /// Lengths of the memory variables, of own contributions, and of exchanged ones.
+    /// Lengths of the memory variables, of own contributions, and of exchanged contributions.
     relaxing: usize,
     own: usize,
     travelling: usize,
@@ -331,8 +331,7 @@ impl<A: Accelerator> FieldMemory<A> {
             }
             let args = self.arguments(k, fields);
             let dims = self.variants[k].dims(run.elements.len());
-            // SAFETY: the argument is the structure of the kernel; elements, points and regions are those of the
-            // tables.
+            // SAFETY: the argument is the structure of the kernel; elements, points and regions come from the tables.
             unsafe {
                 match &self.layers {
                     Some(layers) if run.layer != 0 => {
@@ -358,7 +357,7 @@ impl<A: Accelerator> FieldMemory<A> {
             count: int(self.leaves),
             components: int(self.components),
         };
-        // SAFETY: the argument is the structure of the kernel; places are those of own elements.
+        // SAFETY: the argument is the structure of the kernel; places belong to own elements.
         unsafe {
             a.launch(
                 Stream::Edges,

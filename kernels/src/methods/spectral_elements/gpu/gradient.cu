@@ -26,7 +26,7 @@ struct FaceProducts {
     const REAL *rate;
     double *sums;              // [point of a face]: along the normal and across it; in a fluid only the first
     REAL half;                 // half of a time step
-    int ahead;                 // whether its velocity is that of half a step later
+    int ahead;                 // whether its velocity belongs to a time half a step later
     int count;
 };
 
@@ -98,8 +98,8 @@ KERNEL(inertia)(const struct Inertia a) {
     }
 }
 
-// Perturbed dampings of absorbing faces. Those at one point of an element form one matrix, so no two threads add to
-// the same force.
+// Perturbed dampings of absorbing faces. The dampings at one point of an element form one matrix, so no two threads add
+// to the same force.
 struct FaceForces {
     REAL *forces;
     const int *place;     // index among the points of elements

@@ -50,7 +50,7 @@ struct FieldChange<A: Accelerator> {
 pub struct LinearisedRun<A: Accelerator> {
     solid: FieldChange<A>,
     fluid: Option<FieldChange<A>>,
-    /// The sources of the linearised run while the shot uses the subdomain, otherwise those of the shot.
+    /// The sources of the linearised run while the shot uses the subdomain, otherwise the sources of the shot.
     driving: Driving<A>,
     /// The acceleration of the previous step, if memory variables are driven by the strain predicted from it.
     before: Option<A::Memory>,
@@ -69,7 +69,8 @@ fn runs<A: Accelerator>(field: &FieldMemory<A>) -> impl Iterator<Item = usize> {
     all.filter(|(_, run)| run.layer == 0).map(|(number, _)| number)
 }
 
-/// The indices among the 21 constants of those that occur in this dimension, in the order of the tables of elements.cu.
+/// The indices, among the 21 constants, of the constants that occur in this dimension, in the order of the tables of
+/// elements.cu.
 fn met(dimension: usize) -> Vec<usize> {
     let rows: &[usize] = match dimension {
         3 => &[0, 1, 2, 3, 4, 5],
@@ -225,7 +226,7 @@ impl<A: Accelerator> FieldChange<A> {
             args.inverse_mass = self.relative.address();
             args.memory = variables;
             let dims = run.variant.dims(field.listing.runs[run.number].elements.len());
-            // SAFETY: the argument is the structure of the kernel; elements and points are those of the tables.
+            // SAFETY: the argument is the structure of the kernel; elements and points come from the tables.
             unsafe { a.launch(Stream::Main, &run.kernel, dims, &argument(&args))? };
         }
         Ok(())

@@ -114,7 +114,7 @@ pub fn subdomains<const D: usize, A: Accelerator>(
 }
 
 /// Prepares the subdomains of a run for another shot over the same mesh, starting from rest, with other sources and
-/// receivers. Everything else in `setup` and `shot` must be as before.
+/// receivers. All other fields of `setup` and `shot` must be unchanged.
 ///
 /// # Errors
 /// Returns the errors of [`subdomains`]; after an error the subdomains are unusable.

@@ -1,4 +1,4 @@
-//! Prepares another shot over the mesh and medium that a device holds.
+//! Prepares another shot over the mesh and medium on a device.
 
 use super::field::{FieldMemory, held};
 use super::part::{DevicePart, Standing};
@@ -66,7 +66,7 @@ impl<A: Accelerator> FieldMemory<A> {
 }
 
 impl<const D: usize, A: Accelerator> DevicePart<D, A> {
-    /// Replaces the sources and receivers by those of another shot, and sets all fields to rest.
+    /// Replaces the sources and receivers by another shot's, and sets all fields to rest.
     pub(super) fn next_shot(
         &mut self,
         setup: &Setup<D>,

@@ -1,5 +1,5 @@
 // A step at the points that elements share. Memory traffic in bytes of an element of degree 4 in 3-D, for its 37.75
-// such points, or 98 including those of its neighbours: 1176 of forces, 392 of their places, 302 of targets and
+// shared points, or 98 including its neighbours' copies: 1176 of forces, 392 of their places, 302 of targets and
 // starts, 151 of masses, 1812 of displacements and velocities: 3833. Attenuation adds 453 of accelerations.
 //
 // The adjoint wavefield completes its steps with kernels that also add its products with the forward wavefield, which
@@ -10,7 +10,7 @@ struct Advance {
     struct Solid s;
     const int *list;  // sums of the dressed points; null: all other sums
     int count;
-    int goes_on;      // whether to begin the next step; else only complete this one
+    int goes_on;      // whether to begin the next step; otherwise only complete this one
     int keeps;        // whether to store the acceleration: with the end of a step, and for memory variables
 };
 
@@ -53,7 +53,7 @@ struct Paired {
     int soaked;           // 1 if there is a sponge
 };
 
-// Adds the products of a point of a solid, whose velocity is that of half a step before.
+// Adds the products of a point of a solid, whose velocity belongs to a time half a step earlier.
 INLINE void pair_point(const struct Paired *b, int p, const struct Motion *m, REAL half, const REAL *acceleration) {
     REAL mass = 0, damping = 0;
     UNROLL for (int c = 0; c < NDIM; c++) {

@@ -10,13 +10,13 @@
 
 struct Solid {
     REAL *displacement, *velocity, *acceleration;  // [point][component]
-    const REAL *forces;        // contributions of elements, own ones, then incoming ones: [place][component]
-    const int *targets;        // points whose forces are summed; not those in the interior of elements
-    const int *starts;         // where the places of a sum begin; one more than sums
+    const REAL *forces;        // contributions of elements, first own, then incoming: [place][component]
+    const int *targets;        // points whose forces are summed, except points in the interior of elements
+    const int *starts;         // where the places of a sum begin; one entry more than there are sums
     const int *places;
     const REAL *inverse_mass;  // 0 where there is no solid, and on dressed points
     const REAL *dress;         // [dressed point][DRESS]
-    const REAL *sponge;        // damping over mass of every point except dressed ones; null without a sponge
+    const REAL *sponge;        // damping over mass of every point except dressed points; null without a sponge
     const REAL *pressure;      // second derivative of the potential: minus the pressure; null without fluids
     REAL dt, half;             // the time step, and half of it
 };
@@ -50,7 +50,7 @@ INLINE void add_up(const struct Solid *s, int sum, REAL *force) {
     }
 }
 
-// The acceleration of a point from its force; its velocity is that of half a step before.
+// The acceleration of a point from its force; its velocity belongs to a time half a step earlier.
 INLINE void accelerate(const struct Solid *s, int p, int dressed, REAL *force, REAL *acceleration) {
     if (dressed < 0) {
         const REAL loss = s->sponge ? s->sponge[p] : 0;

@@ -31,7 +31,7 @@ impl<A: Accelerator> PairedKernels<A> {
 }
 
 impl<const D: usize, A: Accelerator> DevicePart<D, A> {
-    /// Launches a kernel over `count` points: the plain one, or after [`Self::pair`] the one that also adds the
+    /// Launches a kernel over `count` points: the plain kernel or, after [`Self::pair`], the kernel that also adds the
     /// products of a field.
     pub(super) fn launch_paired<T: Copy>(
         &self,
@@ -47,8 +47,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
                     a: args,
                     b: paired[field],
                 };
-                // SAFETY: the arguments have the kernel's structure; places and points are those of the
-                // tables.
+                // SAFETY: the arguments have the kernel's structure; places and points come from the tables.
                 unsafe { a.launch(stream, kernel(kernels), walk(count), &argument(&args)) }
             }
             // SAFETY: as above.

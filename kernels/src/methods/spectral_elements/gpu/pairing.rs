@@ -68,8 +68,8 @@ impl Pairing {
         if self.constants && self.in_turn() { 2 } else { 1 }
     }
 
-    /// The largest number of steps whose products one launch adds: 1 with memory variables, which are those of one
-    /// step, and 2 where the columns of more steps need too many registers.
+    /// The largest number of steps whose products one launch adds: 1 with memory variables, which exist for one step
+    /// only, and 2 where the columns of more steps need too many registers.
     pub fn batch(&self) -> usize {
         match (self.elements.loss, self.in_turn()) {
             (Some(_), _) => 1,

@@ -73,8 +73,8 @@ impl<A: Accelerator> Kernels<A> {
 pub(super) enum Standing {
     /// The step is complete: displacements, velocities and accelerations belong to the same time.
     Ended,
-    /// All contributions of the elements have been computed, but the step is not complete: velocities are those of
-    /// half a step before.
+    /// All contributions of the elements have been computed, but the step is not complete: velocities belong to a time
+    /// half a step earlier.
     Pending,
     /// The next step has begun in solids.
     Begun,
@@ -320,7 +320,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             // Products on absorbing faces, whose points are dressed, need the acceleration.
             keeps: i32::from(!goes_on || self.recording.mechanisms > 1 || self.paired.is_some() && list != 0),
         };
-        // Dressed and other points are disjoint; the few dressed ones run concurrently.
+        // Dressed and other points are disjoint; the kernel for the few dressed points runs concurrently.
         let apart = self.solid.dressed > 0;
         if apart {
             a.record(Stream::Main, &self.forced)?;

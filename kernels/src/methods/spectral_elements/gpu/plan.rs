@@ -1,4 +1,4 @@
-//! Measures the speed of a device on meshes like that of a run.
+//! Measures the speed of a device on meshes similar to the mesh of a run.
 
 use std::sync::Arc;
 

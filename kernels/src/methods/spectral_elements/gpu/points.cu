@@ -33,7 +33,7 @@ struct Sample {
     const int *fluid_points;
     const int *element;       // of each place; -1 outside the mesh
     const int *in_fluid;
-    const WIDE *first;        // index of a place's first weight: one per point, followed in fluids by those of grad(chi)/rho,
+    const WIDE *first;        // index of a place's first weight: one per point, in fluids also for grad(chi)/rho,
                               // [point][component]; for derivatives of the displacement only [point][output][component]
     const REAL *weights;
     const int *dressed;       // receivers: [place][point], the number of a dressed point or -1
@@ -41,7 +41,7 @@ struct Sample {
     REAL *out;                // [output][place]
     int count, quantity;      // quantity: 0 displacement, 1 velocity, 2 acceleration, 3 pressure, 4 slopes of the displacement
     int outputs;
-    int pending;              // velocities are those of half a step before, accelerations must be computed
+    int pending;              // velocities belong to a time half a step earlier; accelerations must be computed
     int component;            // of a snapshot
 };
 

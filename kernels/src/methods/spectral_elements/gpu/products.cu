@@ -5,12 +5,12 @@
 // fields of their column in registers, as in elements.cu.
 //
 // A launch takes up to BATCH steps, so that sums, point numbers and geometry are moved once for all of them:
-//   IN_TURN: one step after the other, with slopes from whole lines and the sums of all levels in registers; those of
+//   IN_TURN: one step after the other, with slopes from whole lines and the sums of all levels in registers; sums of
 //   constants are divided into GROUPS, of which each block computes one;
 //   otherwise one level after the other, with the columns of all steps in registers.
 //
 // Besides the defines of elements.cuh (LINES is IN_TURN, AT_ONCE and DAMPED are 0 here):
-//   BATCH steps of a launch, 1 with memory variables, which are those of one step;
+//   BATCH steps of a launch, 1 with memory variables, which exist for one step only;
 //   CONSTANTS 1 if derivatives are with respect to the constants of solids, else 0
 //
 // Minimum memory traffic in bytes of an element of degree 4 in 3-D, which reads the fields of 64.75 points that no

@@ -1,5 +1,5 @@
-//! Sums of the products of the forward and the adjoint wavefield: those of the fields at the points of the
-//! mesh, and those of their slopes at the points of the elements of a field.
+//! Sums of the products of the forward and the adjoint wavefield: products of the fields at the points of the mesh, and
+//! products of their slopes at the points of the elements of a field.
 
 use super::arguments::{Flush, Paired, Products, STEPS};
 use super::field::{FieldMemory, Fields};
@@ -119,8 +119,8 @@ impl Extent {
     }
 }
 
-/// The sums of a field, and the kernels that add to those of its elements. Elements in perfectly matched layers,
-/// whose medium is not a parameter, have none.
+/// The sums of a field, and the kernels that add to the sums of its elements. Elements in perfectly matched layers,
+/// whose medium is not a parameter, have no sums.
 pub struct ProductMemory<A: Accelerator> {
     pairings: Vec<Pairing>,
     /// The kernel of each run of the listing; `None` for runs in layers.
@@ -265,15 +265,14 @@ impl<A: Accelerator> ProductMemory<A> {
                     sums: self.of_slopes.sums.address(),
                     count: steps.len() as i32,
                 };
-                // SAFETY: the arguments have the kernel's structure; elements, points and sums are those of
-                // the tables.
+                // SAFETY: the arguments have the kernel's structure; elements, points and sums come from the tables.
                 unsafe { a.launch(Stream::Main, kernel, dims, &argument(&args))? };
             }
         }
         Ok(())
     }
 
-    /// Adds the sums in single precision to those in double precision.
+    /// Adds the sums in single precision to the sums in double precision.
     pub fn flush(&self, a: &A, kernel: &A::Kernel) -> Result<(), Error> {
         self.of_fields.flush(a, kernel)?;
         self.of_slopes.flush(a, kernel)

@@ -146,7 +146,7 @@ impl<A: Accelerator> Records<A> {
         })
     }
 
-    /// Replaces the receivers by those of another shot.
+    /// Replaces the receivers by another shot's.
     pub fn turn<const D: usize>(
         &mut self,
         a: &A,

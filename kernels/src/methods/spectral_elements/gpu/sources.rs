@@ -61,7 +61,7 @@ impl<A: Accelerator> SourceMemory<A> {
             threads: WALKERS,
             shared: 0,
         };
-        // SAFETY: the argument is the structure of the kernel, and its indices are those of own elements.
+        // SAFETY: the argument is the structure of the kernel, and its indices belong to own elements.
         unsafe { a.launch(turn.stream, kernel, dims, &argument(&args)) }
     }
 

@@ -1,5 +1,5 @@
-//! The state of a subdomain on a device: the same arrays, in the same order, as those of the engine on processors, so
-//! that a run can be continued on either.
+//! The state of a subdomain on a device: the same arrays, in the same order, as in the engine on processors, so that a
+//! run can be continued on either.
 
 use super::part::{DevicePart, Standing};
 use super::tables::relaxing;
@@ -37,7 +37,7 @@ impl Layout {
     }
 }
 
-/// Converts the values of an element from the device's layout to that of the state.
+/// Converts the values of an element from the device's layout to the layout of the state.
 fn to_state(layout: Layout, here: &[f32], out: &mut [f32]) {
     let (slots, mechanisms) = (slots(layout.dimension), layout.mechanisms);
     let value = |slot: Option<usize>, mechanism: usize, point: usize| match slot {
@@ -50,7 +50,7 @@ fn to_state(layout: Layout, here: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Converts the values of an element from the state's layout to that of the device.
+/// Converts the values of an element from the state's layout to the device's layout.
 fn to_device(layout: Layout, state: &[f32], here: &mut [f32]) {
     let (slots, mechanisms) = (slots(layout.dimension), layout.mechanisms);
     for (k, number) in state.iter().enumerate() {

@@ -212,7 +212,7 @@ pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
     regions(setup).flat_map(region).collect()
 }
 
-/// Index of a constant of a point among those of its element: tables of constants are stored in groups of four per
+/// Index of a point's constant among the constants of its element: tables of constants are stored in groups of four per
 /// point, and the remaining ones singly.
 pub fn law_at(kind: Kind, (number, numbers): (usize, usize), (point, points): (usize, usize)) -> usize {
     let quads = if kind == Kind::Table { numbers / 4 } else { 0 };
@@ -254,8 +254,8 @@ pub fn laws_of_points<const D: usize>(
     all
 }
 
-/// Factors from the mechanisms of regions for unit moduli to those of the points of these elements, `[element][shear,
-/// bulk][point]`.
+/// Factors that convert the regions' mechanisms for unit moduli to the mechanisms at the points of these elements,
+/// `[element][shear, bulk][point]`.
 pub fn strengths<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, elements: &[u32]) -> Vec<f32> {
     let points = table.points();
     let mut all = vec![0.0; elements.len() * 2 * points];

@@ -43,7 +43,7 @@ pub const AT_ONCE: i32 = 4;
 pub enum Kind {
     /// Lame's constants.
     Isotropic,
-    /// 21 constants (in 2-D those of x and z).
+    /// 21 constants (in 2-D the constants of x and z).
     Table,
     /// A fluid, whose field is a potential.
     Fluid,
@@ -62,7 +62,7 @@ pub struct Variant {
     pub stored: bool,
     /// Attenuation, if there is any, by the distribution of its mechanisms.
     pub loss: Option<Grain>,
-    /// Whether constants vary from point to point; otherwise they are those of the regions.
+    /// Whether constants vary from point to point; otherwise they are constant in each region.
     pub varies: bool,
     /// The axes across which the elements have perfectly matched layers (layers.cu): bit a for axis a.
     pub layers: u8,
@@ -114,8 +114,8 @@ impl Variant {
         self.sheet() * column
     }
 
-    /// The block that wastes the smallest fraction of threads of whole warps; among equal ones the smallest of four
-    /// warps or more.
+    /// The block size that wastes the smallest fraction of the threads of whole warps; of several, the smallest with
+    /// four warps or more.
     pub fn block(&self) -> Block {
         let sheet = self.own_threads();
         let threads = |elements: usize| (elements * sheet).next_multiple_of(32);
@@ -149,7 +149,7 @@ impl Variant {
             && self.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED
     }
 
-    /// Floats of shared memory of a block for staged constants of every point (`STAGED` of elements.cuh): those of
+    /// Floats of shared memory of a block for staged constants of every point (`STAGED` of elements.cuh): the constants
     /// two levels ahead, in groups of four.
     fn staged(&self) -> usize {
         let strains = self.dimension * (self.dimension + 1) / 2;
@@ -220,7 +220,7 @@ impl Variant {
     }
 
     /// Blocks per multiprocessor for which registers are limited, where the compiler's own choice is slower; none of
-    /// these spills.
+    /// these limits causes spills.
     fn blocks(&self) -> Option<usize> {
         if (self.dimension, self.degree) != (3, 4) || self.damped() {
             return None;

@@ -23,7 +23,7 @@ pub struct FaceMemory<A: Accelerator> {
 }
 
 /// The adjoint wavefield on absorbing faces: addresses of the velocity and the acceleration of solids and of the first
-/// derivative of the potential, half a time step (s), and whether the velocity is that half step ahead of the others.
+/// derivative of the potential, half a time step (s), and whether the velocity is half a step ahead of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
     pub velocity: u64,
@@ -56,8 +56,8 @@ impl<A: Accelerator> FaceMemory<A> {
         points * (numbers + normal + 2 * size_of::<f64>())
     }
 
-    /// Adds the products of a recorded step with the adjoint wavefield; the addresses are those of the displacement
-    /// and of the second derivative of the potential.
+    /// Adds the products of a recorded step with the adjoint wavefield; the addresses point to the displacement and to
+    /// the second derivative of the potential.
     pub fn add(
         &self,
         a: &A,
@@ -82,7 +82,7 @@ impl<A: Accelerator> FaceMemory<A> {
             ahead: i32::from(adjoint.ahead),
             count: int(count),
         };
-        // SAFETY: the argument is the structure of the kernel, and the points are those of the subdomain.
+        // SAFETY: the argument is the structure of the kernel, and the points belong to the subdomain.
         unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args)) }
     }
 

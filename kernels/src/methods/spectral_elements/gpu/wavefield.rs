@@ -105,7 +105,7 @@ impl<A: Accelerator> Wavefield<A> {
         Ok(())
     }
 
-    /// Swaps this state and its number of steps with those of a subdomain.
+    /// Swaps this state and its number of steps with a subdomain's.
     pub fn swap<const D: usize>(
         &mut self,
         with: &mut DevicePart<D, A>,
@@ -130,7 +130,7 @@ impl<A: Accelerator> Wavefield<A> {
     }
 }
 
-/// Copies a whole memory to another one of the same size, in the main stream.
+/// Copies a whole memory to another of the same size, in the main stream.
 pub fn copy<A: Accelerator>(a: &A, from: &A::Memory, to: &A::Memory) -> Result<(), Error> {
     // SAFETY: both memories have this size and live as long as the run.
     unsafe {

@@ -71,8 +71,8 @@ impl<const D: usize> Filters<D> {
         factor * speed / self.thickness(axis, zone)
     }
 
-    /// The thickness (m) of a layer across an axis on which its profile is based: in the profile of SPECFEM3D that of
-    /// the thicker of the two layers across the axis.
+    /// The thickness (m) of a layer across an axis on which its profile is based: in the profile of SPECFEM3D, the
+    /// thickness of the thicker of the two layers across the axis.
     fn thickness(&self, axis: usize, zone: &Zone) -> f64 {
         let both = self.zones[axis].iter().flatten();
         match self.profile {
@@ -160,8 +160,9 @@ pub struct Damped {
     variables: Vec<Lanes>,
     points: usize,
     components: usize,
-    /// Whether the forces are those of the adjoint wavefield, computed by the transpose of filters and derivatives.
-    /// Then the stresses are filtered with the memory variables of derivatives, and the field with those of forces.
+    /// Whether the forces belong to the adjoint wavefield and are computed by the transpose of filters and derivatives.
+    /// In that case the stresses are filtered with the memory variables of derivatives, and the field with the memory
+    /// variables of forces.
     pub(in crate::methods::spectral_elements) transposed: bool,
     /// The axes of the cell along which the modal filter acts: bit a for axis a.
     pub(in crate::methods::spectral_elements) lines: u8,
@@ -170,7 +171,7 @@ pub struct Damped {
 }
 
 impl Damped {
-    /// The filters of these elements, at rest, for a field with `components` components; `kind` is that of
+    /// The filters of these elements, at rest, for a field with `components` components; `kind` is the same as in
     /// `Pml::kind`.
     pub fn new<const D: usize>(
         (setup, filters): (&Setup<D>, &Filters<D>),
@@ -217,14 +218,14 @@ impl Damped {
         }
     }
 
-    /// The position of an axis among those of the layers; `None` if no layer lies across it.
+    /// The position of an axis among the axes of the layers; `None` if no layer lies across it.
     #[inline(always)]
     fn number(&self, axis: usize) -> Option<usize> {
         (self.axes >> axis & 1 == 1).then(|| (self.axes & ((1 << axis) - 1)).count_ones() as usize)
     }
 
-    /// Filters the derivative of a component along an axis (`force` 0), or the force of the stresses across that axis (1), at a point, and
-    /// advances the memory variable. Where no layer lies across the axis, x is returned as it is.
+    /// Filters the derivative of a component along an axis (`force` 0), or the force of the stresses across that axis
+    /// (1), at a point, and advances the memory variable. Where no layer lies across the axis, x is returned unchanged.
     #[inline(always)]
     pub fn filter<S: Simd>(
         &mut self,
@@ -335,7 +336,7 @@ mod tests {
     use super::*;
 
     /// The damping `d` and the shift `alpha` of a filter, from its response to a wave: the response is 1/s with `s = 1
-    /// + d/(alpha + i w)`, where w is the frequency to which the trapezoidal rule maps that of the wave.
+    /// + d/(alpha + i w)`, where w is the frequency to which the trapezoidal rule maps the frequency of the wave.
     fn measured([now, decay, kept]: [f32; 3], dt: f64) -> [f64; 2] {
         let [now, decay, kept] = [now, decay, kept].map(f64::from);
         // 1/(1/s - 1) = -(alpha + d + i w)/d.
@@ -374,8 +375,8 @@ mod tests {
         }
     }
 
-    /// The profiles are those described in `mod.rs`, and that of SPECFEM3D Cartesian 4.1.1, whose NPOWER is 1.2 and
-    /// whose shifts are 0.9, 1 and 1.1 pi f0 across x, y and z.
+    /// There are two profiles: the one that `mod.rs` describes, and the profile of SPECFEM3D Cartesian 4.1.1, whose
+    /// NPOWER is 1.2 and whose shifts are 0.9, 1 and 1.1 pi f0 across x, y and z.
     #[test]
     fn filters_stretch_coordinates_by_their_profiles() {
         let (dt, speed) = (2e-4, 3000.0);

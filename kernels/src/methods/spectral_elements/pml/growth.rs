@@ -12,8 +12,8 @@ use crate::methods::spectral_elements::Setup;
 
 /// Number of angles between the axis and the plane across it, exclusive of both, at which waves are examined.
 const ANGLES: usize = 12;
-/// Number of planes through the axis in which they are examined in 3-D; in 2-D there is one, of which both sides are
-/// examined.
+/// Number of planes through the axis in which they are examined in 3-D; in 2-D there is one plane, and both of its
+/// sides are examined.
 const TURNS: usize = 24;
 
 /// Whether the frequencies of all plane waves of a solid increase with the wave number along an axis (of space), so
@@ -42,7 +42,7 @@ fn holds(c: &Voigt, axis: usize, dimension: usize) -> bool {
     })
 }
 
-/// An element in layers whose solid has waves that would grow there, with the axis of such a layer.
+/// A solid element in layers in which some of its waves would grow, with the axis of one of those layers.
 pub(super) fn growing<const D: usize>(setup: &Setup<D>) -> Option<(usize, usize)> {
     let table = Tabulated::new(setup.mesh.order(), setup.basis);
     let of_space = |axis: usize| if D == 2 { 2 * axis } else { axis };

@@ -17,11 +17,13 @@
 //! is 1/s at the frequency to which the rule maps omega. In one dimension, with the same s everywhere, the scheme is stable up to the time step
 //! of the medium without layers (by the Routh-Hurwitz criterion).
 //!
-//! The damping profile d is quadratic in the depth. It rises from zero to a value that, without the shift, leaves 1e-9 of a P wave that
-//! crosses the layer twice at normal incidence; alpha falls linearly to zero from a tenth of the angular frequency at which the wavelength
-//! of P is the thickness. For a Ricker wavelet whose S wavelength at the peak frequency is 4.25 elements, three elements of degree 4 reflect
-//! less than a thousandth of what a mirror would, at angles from 0 to 80 degrees (tests/spectral_elements/pml.rs, 2-D). With 3.4 elements
-//! in that wavelength they reflected 3e-3 of S and 5e-4 of P at normal incidence. Displacement, in fluids the potential, is zero at the outer end.
+//! The damping profile d is quadratic in the depth. It rises from zero to a value that, without the shift, leaves 1e-9
+//! of a P wave that crosses the layer twice at normal incidence; alpha falls linearly to zero from a tenth of the
+//! angular frequency at which the wavelength of P is the thickness. For a Ricker wavelet whose S wavelength at the peak
+//! frequency is 4.25 elements, three elements of degree 4 reflect less than a thousandth of what a mirror would
+//! reflect, at angles from 0 to 80 degrees (tests/spectral_elements/pml.rs, 2-D). With 3.4 elements in that wavelength
+//! they reflected 3e-3 of S and 5e-4 of P at normal incidence. Displacement, in fluids the potential, is zero at the
+//! outer end.
 //!
 //! On elements such layers are unstable by themselves: eigenvalues and time stepping of small 2-D meshes with layers of two elements gave
 //! short waves, of S wavelengths of about half an element, that grow by about exp(0.08 vp t/h), where h is the length

@@ -84,7 +84,7 @@ pub struct Adjoint<T: Real> {
     pub anelastic: Option<Buffer<T>>,
     /// Adjoints of the running quantities at the receivers.
     pub kept: Vec<T>,
-    /// Whether the following time step has yet to be completed.
+    /// Whether the following time step remains to be completed.
     pub pending: bool,
     pub gradient: Option<Gradient<T>>,
     pub tiling: Tiling,

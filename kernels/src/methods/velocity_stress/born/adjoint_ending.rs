@@ -26,7 +26,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
         lines: &[Line<T>; 3],
     ) {
         let step = self.0;
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for_each_axis!(NDIM, t => {
                 for_each_axis!(NDIM, a => {
@@ -67,7 +67,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
             return;
         };
         let (mut pressure, mut rate) = (Lane::splat(s, T::of(0.0)), Lane::splat(s, T::of(0.0)));
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for_each_axis!(NDIM, t => {
                 pressure = pressure + self.through(s, &self.c, g, t, at);

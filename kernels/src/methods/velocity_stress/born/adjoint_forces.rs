@@ -58,7 +58,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for AdjointForce<
         lines: &[Line<T>; 3],
     ) {
         let at = self.plane.at(row, i);
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for_each_axis!(NDIM, t => {
                 let mut back = Lane::splat(s, T::of(0.0));

@@ -20,7 +20,7 @@ const GAP: usize = PITCH;
 
 /// The lines of an axis that have memory in the layers.
 struct Lines {
-    /// Number of each line among those that have memory, or [`NONE`].
+    /// Number of each line among the lines that have memory variables, or [`NONE`].
     numbers: Vec<usize>,
     /// Whether a line is within reach of a layer.
     feels: Vec<bool>,

@@ -88,7 +88,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
         at: (usize, usize),
         lines: &[Line<T>; 3],
     ) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             self.normals::<S, FRAMED>(s, weights, at, lines);
             for_each_axis!(NDIM, t => {
@@ -125,7 +125,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
             part_of(&lines[along], part, i),
         ];
         let stride = self.plane.stride[along];
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { slope_of::<S, T, N, FRAMED>(s, from, stride, &weights[along], slope.half) }
     }
 
@@ -142,7 +142,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         Slope { of, along, half }: Slope,
     ) -> Lane<S, T> {
         let from = self.velocity[of].wrapping_add(self.plane.at(row, i));
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { derive(s, from, self.plane.stride[along], &weights[along], half) }
     }
 
@@ -159,7 +159,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         k: usize,
         back: Lane<S, T>,
     ) -> [Lane<S, T>; 2] {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let at = self.plane.at(row, i);
             let p = self.stress[k].add(at);
@@ -198,7 +198,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         j: usize,
         at: usize,
     ) -> Lane<S, T> {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let mut sum = Lane::load(s, c[j].add(at)) * g[j];
             for_each_axis!(NDIM, i => {
@@ -216,7 +216,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
     /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn strained<S: Simd>(&self, s: S, g: [&[Lane<S, T>; 3]; 2], j: usize, at: usize) -> Lane<S, T> {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let strong = self.through(s, &self.c, g[0], j, at);
             match &self.loss {
@@ -241,7 +241,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         let zero = Lane::splat(s, T::of(0.0));
         let (mut g, mut weak) = ([zero; 3], [zero; 3]);
         let at = self.plane.at(row, i);
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for_each_axis!(NDIM, t => {
                 let back = match self.force[0].is_null() {
@@ -310,7 +310,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         }
     }
 
-    /// The sum of the products of adjoints and rates of the same axis (entry 0), and that of different axes (entry 4).
+    /// The sum of the products of adjoints and rates of the same axis (entry 0), and of different axes (entry 4).
     #[inline(always)]
     fn grouped<S: Simd>(&self, s: S, g: &[Lane<S, T>; 3], rates: &[Lane<S, T>; 3]) -> [Lane<S, T>; STRESSES] {
         let mut sums = [Lane::splat(s, T::of(0.0)); STRESSES];
@@ -337,7 +337,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         sums: &[Lane<S, T>; STRESSES],
         at: usize,
     ) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let add = |place: usize, sum: Lane<S, T>| {
                 let p = to[place].add(at);
@@ -378,7 +378,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         let zero = Lane::splat(s, T::of(0.0));
         let (at, k) = (self.plane.at(row, i), PAIR[t][a]);
         let slopes = [Slope::of_velocity(a, t), Slope::of_velocity(t, a)];
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let back = match self.force[0].is_null() {
                 true => zero,

@@ -5,7 +5,7 @@ use crate::device::simd::{Lane, Real};
 use crate::methods::velocity_stress::rows::{Line, Slope, derive};
 use pulp::Simd;
 
-/// The number of an axis among those of a run.
+/// The number of an axis among the axes of a run.
 pub const fn rank(ndim: usize, axis: usize) -> usize {
     if ndim == 3 { axis } else { axis / 2 }
 }
@@ -63,7 +63,7 @@ pub unsafe fn unstretched<S: Simd, T: Real>(
     (slope, part): (Slope, usize),
     i: usize,
 ) -> Lane<S, T> {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let at = line.psi.wrapping_add(part * line.component + i);
         let p = x + Lane::load(s, at.cast_const());
@@ -82,8 +82,8 @@ pub fn part_of<T>(line: &Line<T>, part: usize, i: usize) -> *const T {
     }
 }
 
-/// The derivative of a field plus that of its change by stretching, half a cell ahead (`half`) or behind; `from`
-/// points to the cells of both.
+/// The derivative of a field plus the derivative of its change by stretching, half a cell ahead (`half`) or behind;
+/// `from` points to the cells of both.
 ///
 /// # Safety
 /// `N` neighbours on either side must be readable, including those in the layer.
@@ -95,7 +95,7 @@ pub unsafe fn slope_of<S: Simd, T: Real, const N: usize, const FRAMED: bool>(
     w: &[Lane<S, T>; N],
     half: bool,
 ) -> Lane<S, T> {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let mut d = derive(s, from[0], stride, w, half);
         if FRAMED && !from[1].is_null() {

@@ -3,9 +3,9 @@
 //!
 //! Where no energy is lost (no attenuation, sponge, layers or free surface) a step can be undone by subtracting its
 //! updates, `s <- s - m - c e` and then `v <- v - b f - b D_j s_ij`. Stresses are reconstructed in a `region`,
-//! velocities in its `core`, whose derivatives reach no further than the region. The velocities of all other cells,
-//! including the images above a surface, are those of the recorded step. The result differs from recording whole
-//! steps by rounding only.
+//! velocities in its `core`, whose derivatives reach no further than the region. All other cells, including the images
+//! above a surface, take their velocities from the recorded step. The result differs from recording whole steps by
+//! rounding only.
 
 use super::Number;
 use super::forward::Waves;
@@ -103,7 +103,7 @@ impl Core {
                 let from = &waves.field(component)[rows.at(plane, row)..];
                 let mut at = component * self.len + self.starts[rows.number(plane, row)];
                 for z in self.pieces(plane, row) {
-                    // SAFETY: every row of the boundary belongs to one call.
+                    // SAFETY: every row of the boundary is accessed by one call only.
                     let to = unsafe { to.row(at, z.len()) };
                     to.copy_from_slice(&from[z.clone()]);
                     at += z.len();
@@ -120,7 +120,7 @@ impl Core {
             for component in 0..program.ndim() {
                 let mut at = component * self.len + self.starts[rows.number(plane, row)];
                 for z in self.pieces(plane, row) {
-                    // SAFETY: every row of the fields belongs to one call.
+                    // SAFETY: every row of the fields is accessed by one call only.
                     let to = unsafe { to.row(component * rows.len + rows.at(plane, row) + z.start, z.len()) };
                     to.copy_from_slice(&from[at..][..z.len()]);
                     at += z.len();
@@ -193,7 +193,7 @@ impl<T: Number> Backwards<T> {
         self.velocity[self.now].as_slice()
     }
 
-    /// Mutable velocities of the current step, and the memory for those of the previous step.
+    /// Mutable velocities of the current step, and the memory for the velocities of the previous step.
     pub fn velocities(&mut self) -> [&mut [T]; 2] {
         let [one, other] = self.velocity.each_mut().map(Buffer::as_mut_slice);
         if self.now == 0 { [one, other] } else { [other, one] }

@@ -1,4 +1,5 @@
-//! Maps a perturbation of the medium to one of the coefficients of the discrete program, and back by the transpose.
+//! Maps a perturbation of the medium to a perturbation of the coefficients of the discrete program, and back by the
+//! transpose.
 //!
 //! A perturbation of the medium has for every cell of the model the stiffnesses of [`places`] and the density,
 //! `[plane][cell]`, in file order. The frame repeats the edge of the model. With attenuation the stiffness is split
@@ -33,8 +34,8 @@ pub struct Background {
     n: [usize; 3],
 }
 
-/// The factors by which a cell's loss multiplies a stiffness: for the unrelaxed and the relaxing part, those of P and
-/// S moduli.
+/// The factors by which a cell's loss multiplies the unrelaxed and the relaxing part of a stiffness, for the P modulus
+/// and for the S modulus.
 fn shares([p, s]: &[Loss; 2]) -> [[f64; 2]; 2] {
     [
         [p.unrelaxed, s.unrelaxed],
@@ -50,7 +51,7 @@ fn of_cell(losses: &[[Loss; 2]], cell: usize) -> &[Loss; 2] {
 /// Cells in a piece of work of a thread.
 const LOOKED_UP: usize = 1 << 16;
 
-/// The losses of P and S waves for the `known` ones of `cells` cells, or a single entry if the quality factors are
+/// The losses of P and S waves for the cells `known` of `cells` cells, or a single entry if the quality factors are
 /// uniform.
 fn of_cells(losses: &Attenuation, ndim: usize, (cells, known): (usize, &Range<usize>)) -> Vec<[Loss; 2]> {
     let law = losses.law(ndim);
@@ -231,8 +232,8 @@ fn corners_of(place: usize) -> [[usize; 3]; 4] {
     [[0; 3], one(a), one(b), [0, 1, 2].map(|k| one(a)[k] + one(b)[k])]
 }
 
-/// The derivative of a shear stiffness with respect to that of one of its four cells, `c^2 / (4 dt mu_i^2)`; zero if
-/// one of them is fluid.
+/// The derivative of a shear stiffness with respect to the shear stiffness of one of its four cells, `c^2 / (4 dt
+/// mu_i^2)`; zero if one of them is fluid.
 fn by_corner(c: f64, shear: f64, dt: f64) -> f64 {
     if c > 0.0 {
         let share = c / shear;
@@ -306,7 +307,8 @@ impl<T: Number> Discrete<T> {
 
     /// The transpose of [`Discrete::changed`]: maps sums by coefficient to sums by parameter, `[parameter][cell]`. The
     /// planes of the model are distributed over the thread pool in which it is called; each is summed in the order of
-    /// the grid. The sums of the surface are zero on return, so that the same memory can take those of the next shot.
+    /// the grid. The sums of the surface are zero on return, so that the same memory can receive the sums of the next
+    /// shot.
     pub fn changed_transposed(
         &self,
         medium: &Background,
@@ -362,7 +364,7 @@ impl<T: Number> Discrete<T> {
             }
             room.part.fill(0.0);
             for (k, &place) in places(ndim).iter().enumerate() {
-                // The surface contributes to all places.
+                // The surface contributes to the sums of all places.
                 if grouped && self.ratios.is_empty() && !Self::is_summed(ndim, k) {
                     continue;
                 }
@@ -399,7 +401,7 @@ impl<T: Number> Discrete<T> {
     }
 
     /// Whether the entry with index `number` holds a sum if normal stiffnesses are summed in the place of the first
-    /// of them, and couplings in that of the first coupling.
+    /// normal stiffness, and couplings in the place of the first coupling.
     pub fn is_summed(ndim: usize, number: usize) -> bool {
         let place = places(ndim)[number];
         place == 0 || place >= 6 || place == places(ndim)[ndim]

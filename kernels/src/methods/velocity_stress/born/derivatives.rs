@@ -28,7 +28,7 @@ pub struct Derivatives<T: Number> {
 
 impl<T: Number> Derivatives<T> {
     /// The derivatives of each shot, `[parameter][cell of the model in file order]`, computed by the threads of the
-    /// shot. Among ranks that share the shot rank 0 gets them; the others get an empty vector for each shot.
+    /// shot. Among ranks that share the shot, rank 0 receives them; the others receive an empty vector for each shot.
     pub fn by_parameters(mut self) -> Vec<Vec<T>> {
         if !self.leads {
             return vec![Vec::new(); self.sums.len()];

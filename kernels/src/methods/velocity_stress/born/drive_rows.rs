@@ -1,5 +1,5 @@
 //! The effect of perturbed coefficients on the scattered field, one SIMD register of cells at a time. The memory
-//! variables of the layers are already those of the step.
+//! variables of the layers have already been advanced to this step.
 
 use crate::device::simd::{Arch, Lane, Real};
 use crate::grid::PITCH;
@@ -92,7 +92,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
         line: &Line<T>,
         (slope, i): (Slope, usize),
     ) -> Lane<S, T> {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let d = derive(s, from, self.0.plane.stride[slope.along], w, slope.half);
             if !FRAMED || line.psi.is_null() {
@@ -117,7 +117,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
         slope: Slope,
     ) -> Lane<S, T> {
         let from = self.0.velocity[slope.of].wrapping_add(self.0.plane.at(row, i));
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.slope::<S, FRAMED>(s, (from, w), line, (slope, i)) }
     }
 
@@ -128,7 +128,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
     #[inline(always)]
     unsafe fn add<S: Simd>(&self, s: S, (row, i): (usize, usize), k: usize, [rate, weak]: [Lane<S, T>; 2]) {
         let (d, at) = (&self.0, self.0.plane.at(row, i));
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let to = d.to_stress[k].add(at);
             let mut sum = Lane::load(s, to.cast_const()) + rate;
@@ -164,7 +164,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Of<'_, T, NDI
         lines: &[Line<T>; 3],
     ) {
         let (d, at, zero) = (&self.0, self.0.plane.at(row, i), Lane::splat(s, T::of(0.0)));
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if d.part == Part::Forces {
                 for_each_axis!(NDIM, t => {

@@ -42,9 +42,10 @@ pub enum Source<'a, T> {
 }
 
 /// One or several devices with a program; the shots of a survey may run on separate threads. Ranks that share a shot
-/// all run it at the same time, and rank 0 gets the result; a single process passes [`crate::communicator::Alone`].
+/// all run it at the same time, and rank 0 receives the result; a single process passes [`crate::communicator::Alone`].
 pub trait Engine<T: Number>: Send {
-    /// Prepares other shots over the same medium, which run side by side; the program becomes that of the last one.
+    /// Prepares other shots over the same medium, which run side by side; the program becomes the program of the last
+    /// shot.
     ///
     /// # Errors
     /// Returns an error for a point outside the grid, shots whose records differ in length, or a device that fails.

@@ -103,7 +103,7 @@ impl<T: Number> Waves<T> {
         let out = super::grid::Shared::new(out);
         rows.each(&setup.cpu, 1, |scratch, plane, row| {
             let (d, base) = (&mut scratch[0][..n], rows.at(plane, row));
-            // SAFETY: every row of the field belongs to one call.
+            // SAFETY: every row of the field is accessed by one call only.
             let sum = unsafe { out.row(base + z.start, n) };
             sum.fill(T::of(0.0));
             let layers = this

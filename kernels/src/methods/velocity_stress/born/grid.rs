@@ -137,7 +137,7 @@ impl<T> Clone for Shared<'_, T> {
 
 impl<T> Copy for Shared<'_, T> {}
 
-// SAFETY: the callers of `row` promise that no two threads take the same row.
+// SAFETY: the callers of `row` guarantee that no two threads take the same row.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
 // SAFETY: the same.
 unsafe impl<T: Send> Send for Shared<'_, T> {}
@@ -155,12 +155,12 @@ impl<'a, T> Shared<'a, T> {
     /// The `len` numbers from `start` on.
     ///
     /// # Safety
-    /// Nothing else may access these numbers while the slice lives.
+    /// No other code may access these numbers while the slice lives.
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
     pub unsafe fn row(&self, start: usize, len: usize) -> &'a mut [T] {
         assert!(start + len <= self.len, "a row lies in its field");
-        // SAFETY: the range lies in the slice, and the caller promises exclusive access.
+        // SAFETY: the range lies in the slice, and the caller guarantees exclusive access.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
     }
 }

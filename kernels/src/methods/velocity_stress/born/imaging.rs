@@ -12,15 +12,15 @@
 //! - PS, SP: the P-wave and the S-wave part of the force, as vectors. Both change sign with the angle of incidence,
 //!   so their product has the same sign on both sides of a source, at any dip (Wang and McMechan 2015)
 //! - SS: rotations
-//! - energy: the products of stresses less those of velocities. This is the potential less the kinetic energy of both
+//! - energy: products of stresses minus products of velocities. This is the potential less the kinetic energy of both
 //!   wavefields, which vanishes where they propagate in the same direction, so the image has no artefacts of waves
 //!   that were not reflected (Rocha, Tanushev and Sava 2016)
 //!
 //! A sample of the data is injected for the step around that sample. The adjoint stresses after step `n` therefore
-//! belong to a time half a step before that of the stresses, and the adjoint velocities to a time half a step after
+//! belong to a time half a step before the time of the stresses, and the adjoint velocities to a time half a step after
 //! the velocities. Only fields of equal times are multiplied, so that images are of second order in the time step:
-//! stresses by the mean of the adjoint stresses after steps `n` and `n + 1`, and the mean of the velocities after
-//! both steps by the adjoint velocities after step `n`.
+//! stresses by the mean of the adjoint stresses after steps `n` and `n + 1`, and the mean of the velocities after both
+//! steps by the adjoint velocities after step `n`.
 //!
 //! Fields between nodes are multiplied where they lie, and the products are averaged to the nodes at the end.
 
@@ -435,7 +435,7 @@ impl<T: Number> Born<T> {
     }
 
     /// [`Born::images_of_shots`] on all ranks that share the shot ([`Born::run_on_ranks`]), each of which passes all
-    /// data: rank 0 gets the whole images, the others the part on their planes.
+    /// data: rank 0 receives the whole images, the others the part on their planes.
     ///
     /// # Errors
     /// Returns the errors of [`Born::images`], and an error if a connection fails.

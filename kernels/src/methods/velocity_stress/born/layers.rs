@@ -11,7 +11,7 @@ use crate::methods::velocity_stress::rows::NONE;
 struct Layer<T> {
     /// Factors at the nodes and half a cell further on.
     factors: [cpml::Factors<T>; 2],
-    /// Number of each line (plane, row or `z`) among those in the layers, or [`NONE`].
+    /// Number of each line (plane, row or `z`) among the lines in the layers, or [`NONE`].
     number: Vec<usize>,
 }
 

@@ -4,10 +4,10 @@
 //! The operator is the derivative of the discrete program of [`super::Simulation`] with respect to the medium, step by
 //! step, rather than a discretisation of the linearised wave equation: it includes averages of the medium, absorbing
 //! frame, free surface, attenuation, sources and receivers. Its adjoint is the transpose of the same steps in reverse
-//! order. On processors the steps are those of a simulation: [`forward`] runs and records them, [`adjoint`] sweeps
-//! back through them by the formulas of [`adjoint_rows`], [`reverse`] reverses a whole run, and [`coefficients`] maps
-//! the medium to its coefficients and back. [`imaging`] correlates the forward and the adjoint wavefield. [`gpu`] has
-//! the same steps for accelerators.
+//! order. On processors the steps are the same as in a simulation: [`forward`] runs and records them, [`adjoint`]
+//! sweeps back through them by the formulas of [`adjoint_rows`], [`reverse`] reverses a whole run, and [`coefficients`]
+//! maps the medium to its coefficients and back. [`imaging`] correlates the forward and the adjoint wavefield. [`gpu`]
+//! has the same steps for accelerators.
 //!
 //! Parameters that are chosen from the medium as a whole (time step, frame, limits) are not differentiated.
 
@@ -97,9 +97,9 @@ pub struct Born<T: Number> {
     core: Arc<Result<Core, &'static str>>,
     /// The largest relative velocity left after a backward reconstruction.
     drift: Cell<Option<f64>>,
-    /// Memory of reversals on processors, which is kept from the first one on.
+    /// Memory of reversals on processors, which is kept after the first reversal.
     memory: RefCell<Option<reverse::Memory<T>>>,
-    /// Memory of sums by coefficient that no shot needs any more.
+    /// Memory of sums by coefficient that no shot needs any longer.
     spare: Spare<T>,
 }
 
@@ -114,9 +114,9 @@ impl<T: Number> Born<T> {
         Self::on_planes(shot, raw, of, (cpu, &all))
     }
 
-    /// [`Born::new`] on a rank other than rank 0 among those that share the shot, which knows the medium on the
-    /// `prepared` planes of the grid ([`RankPlanes`]): `raw` is allocated for the whole medium, must hold these planes
-    /// and the four planes beyond them, and may be zero elsewhere.
+    /// The equivalent of [`Born::new`] on a rank other than rank 0 of the ranks that share the shot, where the medium
+    /// is known on the `prepared` planes of the grid ([`RankPlanes`]): `raw` is allocated for the whole medium, must
+    /// hold these planes and the four planes beyond them, and may be zero elsewhere.
     ///
     /// # Errors
     /// Returns the errors of [`Born::new`].
@@ -185,8 +185,8 @@ impl<T: Number> Born<T> {
         }
     }
 
-    /// Prepares another shot over the same medium, with other sources, series and receivers. Everything else must be
-    /// as before.
+    /// Prepares another shot over the same medium, with other sources, series and receivers. All other data must be
+    /// unchanged.
     ///
     /// # Errors
     /// Returns an error for a point that lies outside the fields.
@@ -257,7 +257,7 @@ impl<T: Number> Born<T> {
         (fields * len + ghosts + anelastic + setup.edges.variables(p, &(0..p.planes()))) * size_of::<T>()
     }
 
-    /// Sets the store for checkpoints that a schedule puts into one.
+    /// Sets the store for the checkpoints that a schedule assigns to a store.
     pub fn set_store(&mut self, store: Arc<dyn CheckpointStore>) {
         self.store = Some(store);
     }
@@ -367,7 +367,7 @@ impl<T: Number> Born<T> {
         Ok(derivatives.by_parameters())
     }
 
-    /// [`Born::adjoints`] on all ranks that share the shot, each of which passes all data: rank 0 gets the whole
+    /// [`Born::adjoints`] on all ranks that share the shot, each of which passes all data: rank 0 receives the whole
     /// result, the others their part of it. The conversion to parameters, which does not run on devices, is left to
     /// [`Derivatives::by_parameters`].
     ///
@@ -409,9 +409,9 @@ impl<T: Number> Born<T> {
         Ok(derivatives.by_parameters())
     }
 
-    /// [`Born::gradients`] on all ranks that share the shot, each of which gets all records and must compute the same
-    /// adjoint sources: rank 0 gets the whole gradient, the others their part of it. The conversion to parameters,
-    /// which does not run on devices, is left to [`Derivatives::by_parameters`].
+    /// [`Born::gradients`] on all ranks that share the shot, each of which receives all records and must compute the
+    /// same adjoint sources: rank 0 receives the whole gradient, the others their part of it. The conversion to
+    /// parameters, which does not run on devices, is left to [`Derivatives::by_parameters`].
     ///
     /// # Errors
     /// Returns the errors of [`Born::gradient`], and an error if a connection fails.

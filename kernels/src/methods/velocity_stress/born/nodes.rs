@@ -16,7 +16,7 @@ pub struct Nodes<T> {
 }
 
 impl<T: Number> Nodes<T> {
-    /// Takes the density of an unrelaxed medium and, if it is isotropic, the shear stiffnesses of it and of its
+    /// Takes the density of an unrelaxed medium and, if it is isotropic, its shear stiffnesses and those of its
     /// relaxing part.
     pub fn new(raw: Medium<T>, weak: Option<Medium<T>>, class: Symmetry) -> Self {
         let shear = match raw.padded().ndim() {
@@ -32,7 +32,7 @@ impl<T: Number> Nodes<T> {
         Self { density, shears }
     }
 
-    /// Whether the medium is isotropic, so that its nodes hold shear stiffnesses.
+    /// Whether the medium is isotropic, so that shear stiffnesses are stored on its nodes.
     pub fn isotropic(&self) -> bool {
         !self.shears.is_empty()
     }

@@ -80,7 +80,7 @@ impl<T: Number> Born<T> {
 
 /// The planes of the medium that each of several ranks needs for a shot that their devices share.
 pub struct RankPlanes {
-    /// Planes of the grid that the rank owns: those of all ranks are consecutive.
+    /// Planes of the grid that the rank owns: the planes of all ranks are consecutive.
     pub own: Range<usize>,
     /// Planes on which the rank needs the medium.
     pub prepared: Range<usize>,
@@ -207,9 +207,8 @@ impl Born<f32> {
         Ok(())
     }
 
-    /// Lets devices run the steps. Several devices share every shot by planes, with bitwise the same results as one.
-    /// The coefficients also stay on the host, where perturbations of the medium are mapped to them and derivatives
-    /// back.
+    /// Lets devices run the steps. Several devices share every shot by planes, with bit-identical results. The
+    /// coefficients also stay on the host, where perturbations of the medium are mapped to them and derivatives back.
     ///
     /// # Errors
     /// Returns an error for a device that fails or has too little memory, and for more devices than the grid has

@@ -1,4 +1,4 @@
-//! The discrete program of a run: the data of its steps, and those that depend on the medium.
+//! The discrete program of a run: the data of its steps, and the data that depend on the medium.
 
 use super::Number;
 use super::grid::Rows;
@@ -24,7 +24,7 @@ pub fn places(ndim: usize) -> &'static [usize] {
     if ndim == 3 { &PLACES_3D } else { &PLACES_2D }
 }
 
-/// The index of a place among those of a run.
+/// The index of a place among the places of a run.
 pub fn place(ndim: usize, place: usize) -> usize {
     places(ndim).iter().position(|&p| p == place).unwrap_or(0)
 }
@@ -41,8 +41,8 @@ pub struct Discrete<T> {
     pub nodes: Arc<Nodes<T>>,
     /// `c_za / c_zz` on the nodes of the surface, by horizontal axis, `[plane][row]`.
     pub ratios: Vec<Vec<T>>,
-    /// Planes of the grid on which the medium is known: all of them, except for a rank that holds only some planes of
-    /// a shot.
+    /// Planes of the grid on which the medium is known: all of them, except on a rank that has only some planes of a
+    /// shot.
     pub prepared: Range<usize>,
 }
 

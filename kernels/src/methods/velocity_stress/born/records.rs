@@ -6,7 +6,7 @@ use crate::methods::velocity_stress::layout::velocity;
 use crate::methods::velocity_stress::receivers::Quantity;
 
 impl<T: Number> Adjoint<T> {
-    /// The values injected at the receivers in a step, from those of the adjoint source; zero where nothing was
+    /// The values injected at the receivers in a step, computed from the adjoint source; zero where nothing was
     /// recorded.
     pub fn injected(&mut self, record: &[T]) -> Vec<T> {
         let dt = T::of(self.setup.dt);

@@ -32,7 +32,7 @@ pub struct Memory<T: Number> {
 /// Number of values that are recorded of a step.
 #[derive(Clone, Copy)]
 pub struct Recorded {
-    /// Velocities, or those of their boundary.
+    /// Velocities, or the velocities of the boundary.
     pub velocity: usize,
     /// Additional fields of images: stresses, strain rates.
     pub beside: usize,
@@ -176,7 +176,7 @@ impl<T: Number> Born<T> {
 }
 
 impl<T: Number> Sweep<'_, T> {
-    /// Restores the wavefield of a checkpoint; that of mark 0 is at rest.
+    /// Restores the wavefield of a checkpoint; at mark 0 it is at rest.
     fn restore(&mut self, mark: usize) -> Result<(), Error> {
         let (waves, program) = (&mut self.memory.waves, &self.born.program);
         match mark.checked_sub(1) {

@@ -1,9 +1,9 @@
 //! Separation of P and S waves.
 //!
-//! In an isotropic medium that changes little over a wavelength the force of the stresses has two parts, `div s =
-//! grad P - curl (mu curl u)`: the potential of P waves is `P = (lambda + 2 mu) div u`, a share of the sum of the
-//! normal stresses, and the remaining force belongs to S waves (Aki and Richards 2002, eq. 4.1; the derivatives here
-//! are those of the discrete program). The rotation of the velocities is the potential of S waves.
+//! In an isotropic medium that changes little over a wavelength the force of the stresses has two parts, `div s = grad
+//! P - curl (mu curl u)`: the potential of P waves is `P = (lambda + 2 mu) div u`, a share of the sum of the normal
+//! stresses, and the remaining force belongs to S waves (Aki and Richards 2002, eq. 4.1; here the derivatives are
+//! discrete, as in the program). The rotation of the velocities is the potential of S waves.
 //!
 //! Multiplied by the medium, the adjoint fields `l` behave like the wavefield of the data backward in time: `b l_v`
 //! like a velocity, `c l_s` like a stress.

@@ -10,7 +10,7 @@ struct Layer {
 
 struct Frame {
     struct Layer layer[3];
-    const int *line[3];        // of rows and planes: their number among those of the frame, or -1
+    const int *line[3];        // for rows and planes: their number within the frame, or -1
     const REAL *sponge[3];
     int low, high;             // along z the frame ends before `low` and begins again with `high`
     int width;                 // cells along z of its memory

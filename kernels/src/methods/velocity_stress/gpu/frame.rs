@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Largest number of cells per thread: along z, the bounds of the frame are multiples of it.
 const VECTOR: usize = 4;
 
-/// Bounds of the computed cells along z, and of rows and planes with the inner bounds of the frame.
+/// Bounds of the computed cells along z. For rows and planes, the two inner bounds of the frame lie between them.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     z: Range<usize>,
@@ -48,7 +48,7 @@ impl Bounds {
         }
     }
 
-    /// The boxes of some planes: the interior, whose rows lie outside the frame except at their ends, and those of
+    /// The boxes of some planes: the interior, whose rows lie outside the frame except at their ends, and the boxes of
     /// the frame.
     pub fn boxes(&self, planes: &Range<usize>) -> (Option<Cells>, Vec<Cells>) {
         let within = |from: usize, to: usize| planes.start.max(from)..planes.end.min(to);
@@ -134,7 +134,7 @@ pub struct Sizes {
     /// Cells along z that have memory variables.
     width: usize,
     framed_rows: usize,
-    /// The index in the frame of the first own plane that lies in it.
+    /// The index, among the planes of the frame, of the first own plane that lies in the frame.
     first_plane: usize,
     /// Memory variables per component, by axis.
     component: [usize; 3],

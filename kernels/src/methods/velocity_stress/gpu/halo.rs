@@ -50,7 +50,7 @@ impl<T: Real, A: Accelerator> Linked for DeviceSlab<T, A> {
 }
 
 /// Neighbours on other ranks may not write the ghosts directly ([`DeviceHalo::exported`] returns none): the first
-/// velocities of a step would overwrite those of the previous step, which may still be read for recording.
+/// velocities of a step would overwrite the velocities of the previous step, which may still be read for recording.
 impl<T: Real, A: Accelerator> DeviceHalo for DeviceSlab<T, A> {
     type Device = A;
 

@@ -141,7 +141,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             shared: 0,
         };
         let dims = self.of_all_shots(dims);
-        // SAFETY: boxes lie among the live cells of own planes, whose neighbours are in the slab or its ghosts; a
+        // SAFETY: boxes lie within the computed cells of own planes, whose neighbours are in the slab or its ghosts; a
         // stage updates fields other than those it reads around a cell.
         unsafe { self.accelerator.launch(stream, kernel, dims, &argument(args)) }
     }
@@ -213,7 +213,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             shared: 0,
         };
         let dims = self.of_all_shots(dims);
-        // SAFETY: the nodes lie on live rows and planes; a thread writes only on or above its own node.
+        // SAFETY: the nodes lie on computed rows and planes; a thread writes only on or above its own node.
         unsafe {
             self.accelerator
                 .launch(stream, &self.kernels.surface[when], dims, &argument(&args))

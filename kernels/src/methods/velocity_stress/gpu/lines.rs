@@ -1,5 +1,5 @@
-//! Device memory aligned so that the computed part of a row begins a cache line (of every second row where the pitch
-//! is an odd number of half lines), so that a warp touches as few lines as possible.
+//! Device memory aligned so that the computed part of a row begins a cache line (of every second row if the pitch is an
+//! odd number of half lines), so that a warp accesses as few lines as possible.
 
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};

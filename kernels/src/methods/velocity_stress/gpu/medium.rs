@@ -50,8 +50,8 @@ impl Form {
     }
 }
 
-/// The normal stiffnesses that a device keeps, as indices among the six, and the shear stiffnesses, as indices among
-/// the three.
+/// The normal stiffnesses that a device stores, as indices among all six, and the shear stiffnesses, as indices among
+/// all three.
 pub fn kept(ndim: usize, isotropic: bool) -> (&'static [usize], &'static [usize]) {
     match (ndim, isotropic) {
         (_, true) => (&[0], &[0]),
@@ -73,7 +73,7 @@ fn shear_place(ndim: usize, k: usize) -> usize {
     order[6 + k]
 }
 
-/// An array of the medium that devices keep.
+/// An array of the medium that devices store.
 #[derive(Clone, Copy)]
 struct Array {
     /// Its index in memory order; the density follows the stiffnesses.
@@ -339,7 +339,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         for (k, memory) in place.memory.iter().flatten().enumerate() {
             let from = (k * block.len() + own.start - block.start) * row;
             let to = memory.address() + ((own.start - place.lines.start) * row) as u64;
-            // SAFETY: the block is not touched again before the event below is reached; `memory` holds all lines.
+            // SAFETY: the block is not accessed again before the event below is reached; `memory` contains all lines.
             unsafe {
                 place
                     .accelerator

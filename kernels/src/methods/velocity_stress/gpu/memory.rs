@@ -84,7 +84,8 @@ fn tables((shot, shots): (&Shot, usize), padded: &Padded, layout: &Layout) -> Ve
     } else {
         0
     };
-    // A node is an index of eight bytes and a weight; that of a source also has its series and the start of its list.
+    // A node is an index of eight bytes and a weight; the node of a source also has its series and the start of its
+    // list.
     let lists = spots.map(|n| vec![2 * n, n + 1, n, n]).concat();
     [
         vec![shots * shot.series.len() * longest],

@@ -279,14 +279,14 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         self.group.subdomains.iter().map(DeviceSlab::bytes).sum::<usize>() + self.group.message_bytes()
     }
 
-    /// Gathers [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; the other ranks get an empty
-    /// vector. Collective: all ranks must call this.
+    /// Gathers [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; the other ranks receive an
+    /// empty vector. Collective: all ranks must call this.
     pub fn peaks_among(&self, ranks: &dyn Communicator) -> Result<Vec<T>, Error> {
         gather_maps(agree(ranks, self.peaks())?, ranks)
     }
 
-    /// The largest horizontal speed so far, in m/s, at every top node of the model that this process holds,
-    /// `[y][x]` (2-D: `[x]`); empty if [`Shot::peaks`] is not set.
+    /// The largest horizontal speed so far, in m/s, at every top node of this process's part of the model, `[y][x]`
+    /// (2-D: `[x]`); empty if [`Shot::peaks`] is not set.
     pub fn peaks(&self) -> Result<Vec<T>, Error> {
         let each = self
             .group

@@ -34,7 +34,7 @@ struct Extract {
     REAL *kept[2];         // running value, previous value; null where readings are recorded directly
     REAL *record;          // null: nothing is recorded
     REAL dt;
-    int integral;          // the running value is the integral, else the rate of change
+    int integral;          // the running value is the integral, otherwise the rate of change
     int count;             // values
 };
 

@@ -70,7 +70,7 @@ fn strength<T: Real, A: Accelerator>(a: &A, shots: &[Acquisition<T>], sign: f64)
 impl<A: Accelerator> SourceMemory<A> {
     /// Multiplies all time series by `sign`, 1 or -1, from the next step on.
     pub fn set_sign<T: Real>(&mut self, a: &A, shots: &[Acquisition<T>], sign: f64) -> Result<(), Error> {
-        // Kernels may still be reading the old ones.
+        // Kernels may still be reading the old points.
         a.finish()?;
         self.strength = strength(a, shots, sign)?;
         Ok(())

@@ -22,7 +22,7 @@ struct Slab {
     REAL *fields;              // of the first shot
     const REAL *density;       // rho / (2 dt)
     struct Stiff stiff;
-    WIDE field, shot;          // numbers from field to field, and from the fields of a shot to those of the next
+    WIDE field, shot;          // distance in numbers to the next field, and to the fields of the next shot
     REAL weights[3][WEIGHTS];  // over the spacing, along the axes
     int nz, pitch, rows, planes;
     int low_row, low_plane, model_rows, model_planes;

@@ -1,8 +1,8 @@
-// A stage of a step (STAGE 0: velocity, 1: stress) on boxes of cells. With FRAMED 0 there is one box, whose rows lie
-// in no layers except at their ends. Its blocks have ACROSS threads along z, on ROWS rows and DEEP planes; rows are
-// cut into chunks of 128 bytes, and at the end of a tile of ROWS rows a block continues with the next tile. Blocks of a
+// A stage of a step (STAGE 0: velocity, 1: stress) on boxes of cells. With FRAMED 0 there is one box, whose rows lie in
+// no layers except at their ends. Its blocks have ACROSS threads along z, on ROWS rows and DEEP planes; rows are cut
+// into chunks of 128 bytes, and at the end of a tile of ROWS rows a block continues with the next tile. Blocks of a
 // strip of tiles follow each other along the planes, so that the data shared by neighbours stay in the second-level
-// cache. With FRAMED 1 the boxes are those of the layers, and consecutive threads take consecutive cells.
+// cache. With FRAMED 1 the boxes are the parts of the layers, and consecutive threads take consecutive cells.
 
 #define MOST_BOXES 4
 
@@ -14,7 +14,7 @@ struct Box {
 };
 
 struct Loss {
-    struct Stiff weak;              // the relaxing stiffness, laid out as that of the slab
+    struct Stiff weak;              // the relaxing stiffness, with the layout of the slab's stiffness
     REAL *memory;                   // [mechanism][stress][own plane][row][z]
     const REAL *pattern;            // [mechanism][plane odd][row odd][keep of two cells, take of two cells]
     WIDE stress, mechanism;         // numbers from stress to stress, from mechanism to mechanism

@@ -71,7 +71,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 }
 
 impl Rows {
-    /// Expands the values on the device to those of the state; values that the device does not hold are zero.
+    /// Expands the values on the device to the arrays of the state; values that the device does not store are zero.
     fn widen<T: Real>(&self, here: &[T], out: &mut [T]) {
         out.fill(T::of(0.0));
         for (from, to) in here.chunks(self.here).zip(out.chunks_mut(self.width)) {
@@ -80,7 +80,7 @@ impl Rows {
         }
     }
 
-    /// Extracts the values on the device from those of the state.
+    /// Extracts the values for the device from the arrays of the state.
     fn narrow<T: Real>(&self, state: &[T], here: &mut [T]) {
         for (from, to) in state.chunks(self.width).zip(here.chunks_mut(self.here)) {
             to[..self.low].copy_from_slice(&from[..self.low]);

@@ -15,13 +15,13 @@ pub struct Tile {
     pub deep: usize,
     /// Rows of a strip: the data that neighbouring planes of a strip read should stay in the second-level cache.
     pub strip: usize,
-    /// Blocks that a multiprocessor should hold at once, for velocity and for stress.
+    /// Number of blocks that should be resident on a multiprocessor at once, for velocity and for stress.
     pub blocks: [usize; 2],
     /// Whether to prefetch values that are needed late.
     pub ahead: bool,
     /// Threads of a block in layers.
     pub frame_threads: usize,
-    /// Blocks in layers that a multiprocessor should hold at once.
+    /// Number of blocks in layers that should be resident on a multiprocessor at once.
     pub frame_blocks: usize,
 }
 

@@ -35,7 +35,7 @@ impl<T: Number> Formula<T> {
     /// Parses a formula with the variables `names`, whose values are given later in that order.
     ///
     /// # Errors
-    /// Returns an error if the text is not a formula (the message says where), or it uses an unknown name.
+    /// Returns an error if the text is not a formula (the message gives the place), or it uses an unknown name.
     pub fn read(text: &str, names: &[String]) -> Result<Self> {
         let depth = text.bytes().scan(0usize, |depth, byte| {
             match byte {
@@ -109,7 +109,7 @@ fn node<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
                 bail!("the function {text} needs parentheses: {text}(...)")
             }
             None => bail!(
-                "output= uses `{text}`, which is not defined; there are {}",
+                "output= uses `{text}`, which is not defined; use one of {}",
                 names.join(", ")
             ),
         },
@@ -120,7 +120,7 @@ fn node<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
             };
             let Some(function) = T::function(name.as_str()) else {
                 bail!(
-                    "`{}` is not a function of {} data; there are {}",
+                    "`{}` is not a function of {} data; use one of {}",
                     name.as_str(),
                     T::WORD,
                     T::FUNCTIONS.join(", ")
@@ -170,7 +170,7 @@ fn chain<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
     }
 }
 
-/// A message that says what is wrong with a text, and where.
+/// A message that describes an error in a text and gives its place.
 fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
     let at = match error.location {
         pest::error::InputLocation::Pos(at) => at,
@@ -259,7 +259,7 @@ mod tests {
         assert!(message("x*(x>0)").contains("0.5+0.5*sign(f)"));
         assert!(message("(x)+").ends_with(" or + or -"), "{}", message("(x)+"));
         assert!(message("x $ 2").contains("before `$ 2`"), "{}", message("x $ 2"));
-        assert!(message("z+1").contains("`z`, which is not defined; there are x"));
+        assert!(message("z+1").contains("`z`, which is not defined; use one of x"));
         assert!(message("sin+1").contains("sin(...)"));
         assert!(message("conj(x)").contains("not a function of float data"));
         assert!(message(&format!("{}x{}", "(".repeat(1000), ")".repeat(1000))).contains("more than 100"));

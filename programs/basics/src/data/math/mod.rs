@@ -56,7 +56,7 @@ static PARAMS: [Param; 11] = [
         .default_text("none")
         .doc("unit of the values"),
     Param::choice("type", &["float", "complex"])
-        .default_text("of the datasets, else float")
+        .default_text("of the datasets, otherwise float")
         .doc("type of the data"),
     Param::bool("nostdin")
         .default("n")
@@ -154,7 +154,7 @@ fn agreed_axes(job: &Job, sources: &[Source]) -> Result<Vec<Axis>> {
         for key in ["n", "o", "d", "label", "unit"].map(|key| format!("{key}{i}")) {
             if job.given(&key) {
                 job.warn(&format!(
-                    "{key}= has no effect: the axes are those of {}",
+                    "{key}= has no effect: the axes are taken from {}",
                     first.name()
                 ));
             }

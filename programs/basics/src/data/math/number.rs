@@ -56,7 +56,7 @@ pub enum Operator {
     Divide,
     /// `^`
     Power,
-    /// `&`: the angle of the point whose ordinate is the left operand and whose abscissa is the right one.
+    /// `&`: the angle of the point whose ordinate is the left operand and whose abscissa is the right operand.
     Angle,
 }
 
@@ -111,7 +111,7 @@ pub trait Number:
     const FUNCTIONS: &'static [&'static str];
     /// Whether the operator `&` (the angle of a point, atan2) is defined.
     const KNOWS_ANGLES: bool;
-    /// The value of the variable `I`, the imaginary unit; real numbers have none.
+    /// The value of the variable `I`, the imaginary unit; real numbers have no imaginary unit.
     const IMAGINARY: Option<Self>;
     /// Converts a real number.
     fn from_real(value: f64) -> Self;

@@ -85,7 +85,7 @@ impl Common {
         u16::try_from(self.samples).map_or(0, i32::from)
     }
 
-    /// Computes the shift of the delays from the delay of the data and that of the first header.
+    /// Computes the shift of the delays from the delay of the data and the delay in the first header.
     pub fn begin_at(&mut self, job: &Job, fields: &[Field], keys: &[i32]) -> Result<()> {
         let place = fields
             .iter()
@@ -157,7 +157,8 @@ fn interval(job: &Job, (d1, exact): (f64, f64), su: bool) -> Result<(f64, i32)> 
     let exact: f64 = format_g(exact, 12).parse()?;
     ensure!(
         exact > 0.0 && exact.is_finite(),
-        "d1={d1}: the interval between samples must be more than 0 (sfput d1= sets another, unit1=ms means that d1 is in milliseconds)",
+        "d1={d1}: the interval between samples must be more than 0 (sfput d1= sets another interval; unit1=ms means \
+        that d1 is in milliseconds)",
     );
     let whole = exact.round();
     let apart = (whole / exact - 1.0).abs();
@@ -169,7 +170,8 @@ fn interval(job: &Job, (d1, exact): (f64, f64), su: bool) -> Result<(f64, i32)> 
     if su {
         ensure!(
             fits && apart < 0.01,
-            "{message}, but headers of SU hold whole microseconds from 1 to 65535 (sfsegywrite writes others into a file of revision 2.1, sfput d1= sets another, unit1=ms means that d1 is in milliseconds)"
+            "{message}, but headers of SU hold whole microseconds from 1 to 65535 (sfsegywrite writes other intervals \
+            into a file of revision 2.1; sfput d1= sets another interval; unit1=ms means that d1 is in milliseconds)"
         );
         job.warn(&format!(
             "{message} and becomes {whole}, because headers of SU hold whole microseconds"
@@ -178,7 +180,9 @@ fn interval(job: &Job, (d1, exact): (f64, f64), su: bool) -> Result<(f64, i32)> 
     }
     let short = if fits && apart < 0.01 { whole } else { 0.0 };
     job.warn(&format!(
-        "{message}, but the usual fields hold whole microseconds from 1 to 65535: the file is of revision 2.1, which has a longer field, and older programs read {short} (sfput d1= sets another, unit1=ms means that d1 is in milliseconds)"
+        "{message}, but the usual fields hold whole microseconds from 1 to 65535: the file is of revision 2.1, which \
+        has a longer field, and older programs read {short} (sfput d1= sets another interval; unit1=ms means that d1 \
+        is in milliseconds)"
     ));
     Ok((exact, short as i32))
 }

@@ -35,7 +35,7 @@ impl Alignment {
     pub fn of_headers(job: &mut Job, layout: &Layout, kept: (u64, Option<&[bool]>)) -> Result<Self> {
         ensure!(
             layout.step > 0.0,
-            "align=y needs a sampling interval, and neither the binary header nor that of the first trace has one"
+            "align=y needs a sampling interval, and neither the binary header nor the header of the first trace has one"
         );
         let mut delays = Vec::new();
         layout.each_header(job, "align=y needs", kept, |trace, header| {
@@ -50,7 +50,7 @@ impl Alignment {
         let mut before = Vec::with_capacity(delays.len());
         for (trace, delay) in delays {
             let samples = ((delay - earliest) / step).round();
-            // Headers hold whole milliseconds, so half a millisecond is within rounding.
+            // Headers store whole milliseconds, so half a millisecond is within rounding.
             ensure!(
                 (samples * step - (delay - earliest)).abs() <= 0.5,
                 "align=y: trace {} begins {} ms after the earliest one, which is not a whole number of \

@@ -26,10 +26,9 @@ pub struct Geometry {
     spread: usize,
     /// The divisors of coordinates, and of elevations and depths, in headers: 1, 10, 100, 1000 or 10000.
     divisors: [f64; 2],
-    /// The x and y that were subtracted from the points of headers, or that are added to those of lists.
+    /// The x and y that were subtracted from the points of headers, or that are added to the points of lists.
     origin: Option<[f64; 2]>,
-    /// The length in m of the unit of `origin=` on the command line, if points were converted to metres; else
-    /// 1.
+    /// The length in m of the unit of `origin=` on the command line, if points were converted to metres; otherwise 1.
     unit: f64,
 }
 
@@ -119,7 +118,8 @@ impl Geometry {
         let shots = sources.len();
         ensure!(
             spreads == 1 || spreads == shots,
-            "rec= has receivers of {spreads} shots (n3), but sou= has {shots} sources: rec= must have those of one shot or of all"
+            "rec= has receivers of {spreads} shots (n3), but sou= has {shots} sources: rec= must contain the receivers \
+            of one shot or of all shots"
         );
         let traces: usize = axes.iter().map(|axis| axis.n).product();
         ensure!(
@@ -367,7 +367,7 @@ impl Geometry {
         ]
     }
 
-    /// Writes the lists of points: x, z if all y are equal, else x, y, z.
+    /// Writes the lists of points: x, z if all y are equal, otherwise x, y, z.
     pub fn write_lists(&self, job: &mut Job) -> Result<()> {
         let y = self.sources[0][1];
         let plane = self
@@ -406,7 +406,7 @@ impl Geometry {
             for (i, n) in (1..3).zip(lengths) {
                 output.set_axis(i, &Axis::new(n, 0.0, 1.0));
             }
-            // The axis of shots has the same numbers as that of the data, so that modelling with these points keeps
+            // The axis of shots has the same coordinates as in the data, so that modelling with these points keeps
             // them.
             let shots = self.axes()[1].clone();
             output.set_axis(
@@ -426,9 +426,9 @@ impl Geometry {
     }
 }
 
-/// The message for data whose traces are not ordered by shot, then by receiver: according to the labels the
-/// axis of shots comes before that of receivers, or the lengths of the first axes do not multiply to the
-/// number of receivers of a shot.
+/// The message for data whose traces are not ordered by shot, then by receiver: according to the labels the axis of
+/// shots comes before the axis of receivers, or the lengths of the first axes do not multiply to the number of
+/// receivers of a shot.
 fn other_order(axes: &[Axis], spread: usize, shots: usize) -> Option<String> {
     let long: Vec<(usize, &Axis)> = (2..).zip(axes).filter(|(_, axis)| axis.n > 1).collect();
     if long.len() < 2 {

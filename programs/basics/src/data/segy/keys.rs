@@ -176,7 +176,7 @@ pub fn binary_fields() -> Vec<Field> {
     laid_out(&BINARY)
 }
 
-/// All keys of a trace, at the places that the user gives or else the standard.
+/// All keys of a trace, at the places given by the user or otherwise by the standard.
 ///
 /// # Errors
 /// Returns an error if a key does not lie within the trace header.

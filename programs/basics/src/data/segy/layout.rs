@@ -1,5 +1,5 @@
-//! The layout of a SEG-Y or SU file, and the determination of that of a SEG-Y file from its headers (`su.rs`
-//! does so for SU files).
+//! The layout of a SEG-Y or SU file, and how the layout of a SEG-Y file is determined from its headers (`su.rs` does so
+//! for SU files).
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -96,8 +96,8 @@ impl Layout {
         Ok(())
     }
 
-    /// The sampling interval of a trace header in microseconds, if it differs from the one that is used.
-    /// Intervals of 0 do not count, and those above 32767, which look negative, have a separate warning.
+    /// The sampling interval of a trace header in microseconds, if it differs from the interval that is used. Intervals
+    /// of 0 are ignored, and intervals above 32767, which look negative, have a separate warning.
     pub fn other_interval(&self, header: &[u8]) -> Option<usize> {
         let stated = self.order.count(&self.standard(header), DT);
         let taken = self.step * 1e6;
@@ -205,9 +205,9 @@ fn second_revision(layout: &mut Layout, binary: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The sampling interval in microseconds from the two-byte fields of the binary header and the first trace
-/// header. In the standard these fields are unsigned; of two values, one that would be negative with a sign
-/// is replaced by one that would not be.
+/// The sampling interval in microseconds from the two-byte fields of the binary header and the first trace header. In
+/// the standard these fields are unsigned; if one of two values would be negative as a signed number and the other
+/// would not, the other is used.
 fn interval(job: &Job, binary: usize, trace: usize) -> usize {
     const NEGATIVE: usize = 1 << 15;
     let signed = |n: usize| n as i64 - if n < NEGATIVE { 0 } else { 1 << 16 };
@@ -227,8 +227,8 @@ have no sign (sfput d1= sets another)",
     taken
 }
 
-/// Takes the number of samples and the sampling interval from the first trace header, if the binary header
-/// has none, or if only the former make the file hold a whole number of traces.
+/// Takes the number of samples and the sampling interval from the first trace header, if the binary header has none, or
+/// if the file contains a whole number of traces only with the values of the trace header.
 fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) {
     let first = &layout.standard(first).into_owned();
     let (samples, step) = (layout.order.count(first, NS), layout.order.count(first, DT));
@@ -270,7 +270,7 @@ pub fn major(order: Order, binary: &[u8]) -> usize {
     }
 }
 
-/// The byte order: little-endian with `endian=n`, else that of the binary header, else big-endian.
+/// The byte order: little-endian with `endian=n`, otherwise the byte order of the binary header, otherwise big-endian.
 fn order(job: &Job, binary: &[u8]) -> Result<Order> {
     if !job.flag("endian")? {
         return Ok(Order::Little);
@@ -294,10 +294,9 @@ pub fn order_of(binary: &[u8]) -> Option<Order> {
     }
 }
 
-/// Reads the extended textual headers after the binary header and returns them in ASCII. Their number in the
-/// binary header is valid from revision 1 on. In older files it may be anything. It is then used only if a
-/// stanza follows, which begins with `((`, or if the file holds a whole number of traces only with these
-/// headers.
+/// Reads the extended textual headers after the binary header and returns them in ASCII. Their number in the binary
+/// header is valid from revision 1 on. In older files it is arbitrary. It is then used only if a stanza follows, which
+/// begins with `((`, or if the file holds a whole number of traces only with these headers.
 fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<Vec<String>> {
     let order = layout.order;
     let (major, stated) = (major(order, binary), order.int(binary, EXTENDED, 2));

@@ -88,7 +88,7 @@ impl Map {
     /// Reads the map from the text of the stanza.
     ///
     /// # Errors
-    /// Returns an error if the text is not such a map.
+    /// Returns an error if the text is not a map of this kind.
     pub fn of(job: &Job, text: &str) -> Result<Self> {
         let map = Self::parsed(job, text);
         map.context(
@@ -143,7 +143,7 @@ layout=n reads the keys at the bytes of the standard, and name=byte reads a key 
     }
 
     /// Converts a trace header to the standard layout; also returns the number of values that the two or four bytes of
-    /// a key cannot hold exactly.
+    /// a key cannot represent exactly.
     pub fn to_standard(&self, order: Order, header: &[u8]) -> (Vec<u8>, u64) {
         let (mut standard, mut changed) = (vec![0; TRACE_HEADER], 0);
         for Entry {
@@ -168,7 +168,7 @@ layout=n reads the keys at the bytes of the standard, and name=byte reads a key 
                 Kind::Unsigned(4) => f64::from(order.int(bytes, 0, 4) as u32),
                 _ => order.count(bytes, 0) as f64,
             };
-            // Two bytes may also hold unsigned numbers.
+            // Two bytes may also contain unsigned numbers.
             let (low, high) = match size {
                 2 => (-32_768.0, 65_535.0),
                 _ => (f64::from(i32::MIN), f64::from(i32::MAX)),

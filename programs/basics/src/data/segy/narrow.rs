@@ -10,13 +10,13 @@ use super::{DELRT, DT, NS};
 #[derive(Default)]
 pub struct Narrow {
     count: u64,
-    /// Name, trace (counted from 1) and value of the first such key.
+    /// Name, trace (counted from 1) and value of the first key above 32767.
     first: Option<(String, u64, i32)>,
 }
 
 impl Narrow {
-    /// Examines the keys of a trace (counted from 0), whose delays are moved by `shift`. The number of
-    /// samples and the interval are ignored, because those of the data are written.
+    /// Examines the keys of a trace (counted from 0), whose delays are moved by `shift`. The number of samples and the
+    /// interval are ignored, because the values of the data are written.
     ///
     /// # Errors
     /// Returns an error if a key is too large for two bytes.
@@ -42,12 +42,13 @@ impl Narrow {
         Ok(())
     }
 
-    /// Warns of such keys, and of the number of samples and the interval of all traces (0 where two bytes cannot hold
+    /// Warns of such keys, and of the number of samples and the interval of all traces (0 if two bytes cannot represent
     /// them).
     pub fn warn(self, job: &Job, of_all: [(&str, i32); 2]) {
         for (name, value) in of_all.into_iter().filter(|(_, value)| *value > 32_767) {
             job.warn(&format!(
-                "{name}={value} of all traces is above 32767, the most that two bytes with a sign hold: some programs read it as {}, and so does the header table of sfsegyread",
+                "{name}={value} of all traces is above 32767, the largest number that two signed bytes can hold: some \
+                programs read it as {}, and so does the header table of sfsegyread",
                 value - 65_536
             ));
         }

@@ -35,14 +35,15 @@ const COMMENTS: &str = "The data become reals, with time in s (from delrt and dt
 every trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, with the names of Seismic Unix: tracl tracr fldr \
 tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key on the command line (iline=220) is read \
 from another byte, counted from 0 (cdp=180 for bytes 181 to 184 of the standard, which counts from 1); key1=name name=byte key1_len=4 adds a key after the 91.\n\n\
-SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 (integers of 4, 2, \
-3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single precision; textual headers in \
-EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the byte order, endian=n declares \
-little-endian). Additional trace headers of revision 2 are skipped. If the file has a map of the trace headers (stanza SEG:Layout of \
-revision 2.1), keys come from the bytes and types that it gives, and keys that it does not list are 0. All traces must have the same \
-length; headers that give another length are reported, and so are different delays (delrt), which align=y takes into account. If the \
-binary header has no number of samples or no sampling interval, those of the first trace are used; SU without dt uses d1 and f1 (reals \
-at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n\
+SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 \
+(integers of 4, 2, 3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to \
+single precision; textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files \
+(endian=y detects the byte order, endian=n declares little-endian). Additional trace headers of revision 2 are \
+skipped. If the file has a map of the trace headers (stanza SEG:Layout of revision 2.1), keys come from the bytes and \
+types that it gives, and keys that it does not list are 0. All traces must have the same length; headers that give \
+another length are reported, and so are different delays (delrt), which align=y takes into account. If the binary \
+header has no number of samples or no sampling interval, the values of the first trace are used; SU without dt uses d1 \
+and f1 (reals at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n
 sou= and rec= name files for the points of sources and receivers, as the modelling programs read them (x, z or, if y varies, x, y, z; z \
 downwards; from sx, sy, selev, sdepth, gx, gy, gelev with scalco and scalel). For points x, z the common y is added to origin= in the \
 headers of both files, so that sfsegywrite writes it again. The data then have the axes time, receiver and shot; a shot consists of \
@@ -222,7 +223,8 @@ fn time_axis(job: &Job, layout: &Layout, (samples, delay): (usize, f64)) -> Axis
         return time.label("Time").unit("s");
     }
     job.warn(
-        "neither the binary header nor that of the first trace has a sampling interval: axis 1 counts samples, with d1=1 \
+        "neither the binary header nor the header of the first trace has a sampling interval: axis 1 counts samples, \
+        with d1=1 \
 (sfput d1=0.004 label1=Time unit1=s sets a known interval)",
     );
     Axis::new(samples, 0.0, 1.0).label("Sample")
@@ -248,7 +250,7 @@ fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Re
     Ok(())
 }
 
-/// The number of traces: `n2=`, or else all traces of the file.
+/// The number of traces: `n2=` or, without it, all traces of the file.
 fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     let given = job.int_opt("n2")?.unwrap_or(0) as u64;
     let Some(length) = tape.length else {
@@ -335,7 +337,7 @@ struct Others {
     /// The delay of the first trace, in ms, and traces with another delay.
     delay: f64,
     delays: Odd,
-    /// The number of values, read by the map of the headers, that the integers of keys cannot hold exactly.
+    /// The number of values, read by the map of the headers, that the integers of keys cannot represent exactly.
     changed: u64,
 }
 
@@ -377,15 +379,17 @@ impl Others {
         let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
-                "{count} trace headers give a number of samples other than the {} with which all traces are read; the first is that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= sets the number for all)",
+                "{count} trace headers give a number of samples other than the {} with which all traces are read; the \
+                first is in trace {}, with {}: if these traces have that length, all later traces are wrong (ns= sets \
+                the number for all)",
                 layout.samples, first.0, first.1
             ));
         }
         let Odd { count, first } = self.intervals;
         if count > 0 {
             job.warn(&format!(
-                "the sampling interval is that of {}, {} microseconds, but {count} trace headers have another one; the \
-                first is that of trace {} with {}: if those are right, sfput d1={} corrects it",
+                "the sampling interval is taken from {}, {} microseconds, but {count} trace headers have another one; \
+                the first is in trace {}, with {}: if these are right, sfput d1={} corrects it",
                 layout.step_of,
                 (layout.step * 1e6) as f32,
                 first.0,

@@ -260,7 +260,7 @@ impl Order {
         }
     }
 
-    /// Writes the lowest bytes of a number, as many as `bytes` holds.
+    /// Writes the lowest bytes of a number, as many as fit into `bytes`.
     fn put_whole(self, bytes: &mut [u8], bits: u64) {
         let size = bytes.len();
         match self {
@@ -327,7 +327,7 @@ impl Order {
         usize::from(self.half(&header[at..at + 2]))
     }
 
-    /// Writes an integer of `size` bytes (2 or 4) at byte `at` of a header; two bytes hold its lower half.
+    /// Writes an integer of `size` bytes (2 or 4) at byte `at` of a header; two bytes contain its lower half.
     pub fn put_int(self, header: &mut [u8], at: usize, size: usize, value: i32) {
         match size {
             2 => self.put_half(&mut header[at..at + 2], value as u16),
@@ -342,7 +342,7 @@ fn sixteen_to(power: i32) -> f64 {
 }
 
 /// Converts an IBM real: a sign bit, 7 bits of a power of 16 with a bias of 64, and 24 bits of a fraction. The result
-/// is exact if float32 can represent it, else the nearest one; beyond the range it is the largest float32.
+/// is exact if float32 can represent it, and otherwise the nearest float32; beyond the range it is the largest float32.
 fn from_ibm(word: u32) -> f32 {
     let fraction = f64::from(word & 0x00ff_ffff) / f64::from(1 << 24);
     let power = ((word >> 24) & 0x7f) as i32 - 64;

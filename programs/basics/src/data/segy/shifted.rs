@@ -1,4 +1,4 @@
-//! Keys whose bytes were counted from 1, as the standard counts them, and that were therefore read a byte too late.
+//! Keys whose bytes were counted from 1, as the standard counts them, and that were therefore read one byte too late.
 
 use rsf_io::Job;
 

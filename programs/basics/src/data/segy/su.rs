@@ -98,9 +98,9 @@ fn spacing_of_su(job: &Job, layout: &mut Layout, first: &[u8]) {
     });
 }
 
-/// The byte order of the headers: the one in which the file holds a whole number of traces. If that is true
-/// of both or of neither, as for a truncated file, it is the order in which more fields of the first header
-/// are plausible.
+/// The byte order of the headers: the order with which the file consists of a whole number of traces. If this is true
+/// of both orders or of neither, as for a truncated file, it is the order in which more fields of the first header are
+/// plausible.
 fn likely(header: &[u8], ns: Option<i64>, length: Option<u64>) -> Order {
     let size = |order: Order| {
         let samples = ns.map_or(order.count(header, NS), |n| n as usize);
@@ -135,7 +135,7 @@ fn likely(header: &[u8], ns: Option<i64>, length: Option<u64>) -> Order {
     }
 }
 
-/// Whether the byte order of the samples differs from that of the headers. In the wrong order the last
+/// Whether the byte order of the samples differs from the byte order of the headers. In the wrong order the last
 /// mantissa bits become the exponent, so magnitudes lie anywhere between 1e-38 and 1e38, or are denormal.
 fn mixed(samples: &[u8], order: Order) -> bool {
     let usual = |order: Order| {

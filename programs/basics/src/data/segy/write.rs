@@ -38,11 +38,11 @@ pub static SUWRITE: Program = Program {
 };
 
 const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sfsegyread writes them, and any keys that \
-were added to them. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic data \
-(trid), ns, dt and delrt. ns, dt and delrt are those of the data: they replace zeros in tfile=, and a header with other \
-values is corrected, with a warning. Delays that differ between traces keep their differences from the first delay, \
-which becomes o1. A number that does not fit into the two bytes of its key is an error; one above 32767, which most \
-programs read as negative, is reported.\n\n\
+were added to them. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic \
+data (trid), ns, dt and delrt. ns, dt and delrt are taken from the data: they replace zeros in tfile=, and a header \
+with other values is corrected, with a warning. Delays that differ between traces keep their differences from the \
+first delay, which becomes o1. A number that does not fit into the two bytes of its key is an error; one above 32767, \
+which most programs read as negative, is reported.\n\n
 sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): \
 fldr, ep, tracf, offset, sx, sy, gx, gy, sdepth, gelev, and in scalco and scalel the power of ten that keeps their \
 digits. The traces must be ordered by shot, then by receiver, for instance with sftransp < data.rsf plane=13 | sfwindow \
@@ -175,7 +175,8 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     checked(tape.flush())?;
     if corrected > 0 {
         job.warn(&format!(
-            "{corrected} trace headers had an ns or dt other than those of the data ({} samples, {} microseconds): they were corrected",
+            "{corrected} trace headers had an ns or dt that differs from the data ({} samples, {} microseconds): they \
+            were corrected",
             common.samples, common.exact
         ));
     }
@@ -225,7 +226,8 @@ fn fields(job: &Job, headers: Option<&Input>) -> Result<Vec<Field>> {
     fields.extend(extra_fields(job, Some(input.header()))?);
     ensure!(
         fields.len() == input.axis(1).n,
-        "{} has {} keys, but the 91 of SEG-Y and those that key1=, key2=, ... name are {}: give the missing key#=",
+        "{} has {} keys, but the 91 keys of SEG-Y and the keys that key1=, key2=, ... name make {}: give the missing \
+        key#=",
         input.name(),
         input.axis(1).n,
         fields.len()

@@ -60,7 +60,7 @@ fn forward<const D: usize>(
     let mut data = world.agree(data(job, opened, world))?;
     let stations = opened.stations(job, false, world)?;
     let job: &Job = job;
-    // The data file itself is continued, so a state does not hold any of it.
+    // The data file itself is continued, so a state does not contain any of it.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
         kept.load(job, opened.run.sum, Sums::default())?;
         kept.watch(job, data);

@@ -18,7 +18,7 @@ pub struct OfShot {
     observed: Observed<f32>,
     /// The contribution of these data to the misfit.
     pub contribution: Contribution,
-    /// Checksums of what was read.
+    /// Checksums of the numbers that were read.
     pub sums: Vec<u64>,
 }
 

@@ -74,9 +74,9 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     })
 }
 
-/// The result of a shot: its gradient and the derivatives with respect to the sources; then, as words, the
-/// bits of the misfit, whether any of the data count, whether single precision has lost numbers of the
-/// gradient or of the derivatives with respect to the sources, and checksums of the data.
+/// The result of a shot: its gradient and the derivatives with respect to the sources; then, as words, the bits of the
+/// misfit, whether any of the data contribute, whether single precision has lost numbers of the gradient or of the
+/// derivatives with respect to the sources, and checksums of the data.
 fn shot<const D: usize>(
     (opened, station): (&Opened<D>, &mut Station<D>),
     (compared, records, number): (&Compared, &Records, usize),

@@ -37,7 +37,7 @@ impl<const D: usize> Opened<D> {
         let mut opened = world.agree(Self::own(job))?;
         let (shots, ranks) = (opened.shots(), world.ranks().size());
         let pieces = Pieces::Elements(D, opened.run.mesh.len());
-        // Shots on meshes take all threads unless groups= divides them.
+        // Shots on meshes use all threads unless groups= divides them.
         opened.machines = Machine::groups(job, pieces, Some([shots, usize::MAX]), world)?;
         let groups = opened.machines.len();
         if groups > shots {
@@ -141,7 +141,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Refuses features that have no derivative, and says what to change.
+/// Refuses features that have no derivative, and advises what to change.
 fn refuse<const D: usize>(run: &Run<D>, parameters: Parameters) -> anyhow::Result<()> {
     let Some(why) = unsupported(&run.setup(), run.shot.quantity, parameters) else {
         return Ok(());

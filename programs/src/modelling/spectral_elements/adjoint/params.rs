@@ -9,14 +9,14 @@ use rsf_io::{Param, Program};
 const COMMENTS: &str = "\
 Models the shots of a survey on a mesh, compares them with the data on standard input, and writes the gradient of the \
 misfit with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of \
-the misfit divided by that of the parameter. The misfit is printed, and misfit= receives its value for every shot. The \
-mesh, the model, sources, receivers, sides and the time step are those of sfsem2d-gpu and sfsem3d-gpu, which explain \
-them. The medium consists of solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing, sponge= \
-and cpml= sides; the rock in these layers, or in those of the mesh, is held fixed. Records are displacement, velocity or \
-acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held fixed, except \
-that wrt=vp,vs,rho,qp,qs takes derivatives with respect to those of qp= and qs=; where they are 0 they have no \
-derivative, and the fit of the mechanisms to the lowest of them is held fixed. The moment of explosions in fluids is \
-held fixed.
+the misfit divided by the unit of the parameter. The misfit is printed, and misfit= receives its value for every shot. \
+The mesh, the model, sources, receivers, sides and the time step are given as for sfsem2d-gpu and sfsem3d-gpu, whose \
+help explains them. The medium consists of solids, with or without attenuation (qp=, qs=), and fluids, with free, \
+absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held fixed. Records are \
+displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and \
+qs=, are held fixed, except that wrt=vp,vs,rho,qp,qs takes derivatives with respect to those of qp= and qs=; where \
+they are 0 they have no derivative, and the fit of the mechanisms to the lowest of them is held fixed. The moment of \
+explosions in fluids is held fixed.
 
 on= gives the places of the parameters of the gradient. model: at the nodes of the grid of vp=, vs= and den=, by the \
 transpose of their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A \
@@ -28,28 +28,29 @@ zero: their share goes to neighbouring nodes of the same region. The last axis c
 SI units: speeds, Lame's constants or impedances (ip=rho*vp, is=rho*vs), followed by the density at constant values of \
 the other two. wrt=ccc,rho: the planes of ccc= in the order of their file, then the density; if the model is not on a \
 grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the only choice for rock that ccc= \
-describes; if that rock attenuates, its constants are unrelaxed. Absorbing sides and the sponge follow the speeds, for \
-wrt=ccc,rho those of the Voigt means of a grid of constants, and are held fixed if there is none.
+describes; if that rock attenuates, its constants are unrelaxed. Absorbing sides and the sponge follow the speeds; for \
+wrt=ccc,rho they follow the Voigt means of a grid of constants, and are held fixed if there is none.
 
 The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of \
-shots. Their times are those of their header (n3, o3, d3): if they differ from those of the steps, the records are \
+shots. Their times are given by their header (n3, o3, d3): if they differ from the times of the steps, the records are \
 resampled to them. They must end within the nt= steps of the run, and data with the interval of the steps have as many \
-records as the run. With stations= their components are Z, N, E. With shots= they may be those of the picked shots or of \
-all. weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= chooses the misfit. \
-squares: half the sum of the squared differences. correlation: for each trace one minus the normalised correlation, so \
-that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared differences of the \
-envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
+records as the run. With stations= their components are Z, N, E. With shots= the data may contain the picked shots or \
+all shots. weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= chooses the \
+misfit. squares: half the sum of the squared differences. correlation: for each trace one minus the normalised \
+correlation, so that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared \
+differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is computed for data in exact time.
 
 sougrad= receives the derivatives with respect to the sources, shot by shot: to the components of the force or moment \
-tensor along the axes of the mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by \
-them), to the position (z x [y], m) and to a delay t (s) of the history; label1 of the file names them in this order. \
-stfgrad= receives those with respect to the samples of each history, of a force or a moment, as the modelling program \
-applies it at the times of its steps. With rate=n these are the samples of series=; with rate=y (the default) a moment \
-is the integral of series= up to its time. If a source lies on a side between elements, its derivative with respect to \
-the position is that in the element that holds it; for a moment it is the mean of those in all elements that share the \
-position. In a fluid only the trace of a moment counts, and each diagonal component gets an equal share of it.
+tensor along the axes of the mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the time function is \
+multiplied by them), to the position (z x [y], m) and to a delay t (s) of the time function; label1 of the file names \
+them in this order. stfgrad= receives the derivatives with respect to the samples of each time function, of a force or \
+a moment, as the modelling program applies it at the times of its steps. With rate=n these are the samples of series=; \
+with rate=y (the default) a moment is the integral of series= up to its time. If a source lies on a side between \
+elements, its derivative with respect to the position is computed in the element that contains it; for a moment it is \
+the mean over all elements that share the position. In a fluid only the trace of a moment counts, and each diagonal \
+component gets an equal share of it.
 
-In a fluid the gradient with respect to the S speed is zero, and so are those with respect to mu and to the S impedance.
+In a fluid the gradient with respect to the S speed is zero, and so are the gradients with respect to mu and to the S impedance.
 
 The adjoint run needs the displacement of the forward wavefield from the last step to the first, and in fluids the \
 pressure. memory= limits the memory for it: if all steps fit they are kept, otherwise as many as fit at a time, and \
@@ -94,11 +95,12 @@ or sfsem3d-gpu that this causes, to first order (the Born approximation). With a
 model. adj=y is the exact transpose of adj=n for every step of the discrete program, so sfdottest finds the two dot products equal \
 within rounding, and sfconjgrad can invert the operator.
 
-The mesh, the model, sources, receivers, sides and the time step are those of sfsem2d-gpu and sfsem3d-gpu, which explain \
-them. The medium consists of solids, with or without attenuation, and fluids, with free, absorbing, sponge= and cpml= \
-sides; the rock in these layers, or in those of the mesh, is held fixed. Quality factors, of materials= or of qp= and \
-qs=, are held fixed, except that wrt=vp,vs,rho,qp,qs perturbs those of qp= and qs=; where they are 0 they do not change, \
-and the fit of the mechanisms to the lowest of them is held fixed. The moment of explosions in fluids is held fixed.
+The mesh, the model, sources, receivers, sides and the time step are given as for sfsem2d-gpu and sfsem3d-gpu, whose \
+help explains them. The medium consists of solids, with or without attenuation, and fluids, with free, absorbing, \
+sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held fixed. Quality factors, of \
+materials= or of qp= and qs=, are held fixed, except that wrt=vp,vs,rho,qp,qs perturbs those of qp= and qs=; where \
+they are 0 they do not change, and the fit of the mechanisms to the lowest of them is held fixed. The moment of \
+explosions in fluids is held fixed.
 
 on= gives the places of the perturbation, or with adj=y of the result, and wrt= its parameters. on=model: at the nodes \
 of the grid of vp=, vs=, den= or ccc=, from which it is interpolated like the model; on=regions: one value for each \
@@ -110,9 +112,10 @@ sponge follow the speeds; for wrt=ccc,rho they follow the Voigt means of a grid 
 there is none.
 
 The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of \
-shots. With adj=n they are only the change of the data, without the unperturbed waves. With adj=y their times are those \
-of their header (n3, o3, d3): if they differ from those of the steps, the transpose of the resampling transfers them to \
-the steps. tdc=y gives them exact time, and adj=y remains the exact transpose. adj=y sums over the shots.
+shots. With adj=n they are only the change of the data, without the unperturbed waves. With adj=y their times are \
+given by their header (n3, o3, d3): if they differ from the times of the steps, the transpose of the resampling \
+transfers them to the steps. tdc=y gives them exact time, and adj=y remains the exact transpose. adj=y sums over the \
+shots.
 
 adj=n advances two wavefields together. adj=y needs the forward wavefield from the last step to the first. memory= limits the memory for it: \
 if all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and Walther 2000). The result has \
@@ -130,7 +133,8 @@ const BORN_USAGE: &str =
     "< perturbation.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [adj=n] > data.rsf";
 
 const BORN_EXAMPLE: &str = "\
-# what 1 % more S speed in the lower of two regions changes in the data, to first order, and the test of the transpose
+# the change of the data, to first order, if the S speed in the lower of two regions increases by 1 %, and the test \
+of the transpose
 sfmath n1=201 o1=0 d1=20 output='200-150*exp(-((x1-2000)/400)^2)' > topo.rsf
 sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 > mesh.rsf
 sfspike n1=2 nsp=2 k1=1,2 mag=1200,300 > sou.rsf
@@ -140,7 +144,8 @@ sfsemborn2d-gpu < change.rsf mesh=mesh.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.
 sfdottest sfsemborn2d-gpu mod=change.rsf dat=data.rsf mesh=mesh.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6";
 
 const BORN_EXAMPLE_3D: &str = "\
-# what 1 % more S speed in the lower of two regions changes in the data, to first order, and the test of the transpose
+# the change of the data, to first order, if the S speed in the lower of two regions increases by 1 %, and the test \
+of the transpose
 sfhexmesh surfaces=1000,500,0 layers=3,3 nx=6 ny=6 xmin=0 xmax=1200 ymin=0 ymax=1200 rho=2300,2300 vp=3200,3000 vs=1800,1700 > box.rsf
 sfpoints x=300 y=600 z=300 > sou.rsf
 sfpoints x=200:1000:50 y=500 z=0 > rec.rsf
@@ -236,7 +241,7 @@ const BESIDE: &[Param] = &[
         "derivatives with respect to the strength, place and time of every source; n2 = sources, n3 = shots",
     ),
     Param::output("stfgrad").doc(
-        "derivatives with respect to every sample of the histories of the sources; n2 = sources, n3 = \
+        "derivatives with respect to every sample of the time functions of the sources; n2 = sources, n3 = \
         shots",
     ),
 ];
@@ -286,7 +291,7 @@ const OF_BORN_3D: &[&[Param]] = &[
     MESH, DIRECTION, OWN, GRID_3D, SIDES, EARTH, CHECKS, MACHINES, THREADS,
 ];
 
-/// `sfsemgrad2d-gpu` as its user sees it.
+/// The parameters and documentation of `sfsemgrad2d-gpu`.
 pub static GRADIENT_2D: Program = Program {
     name: "sfsemgrad2d-gpu",
     about: "Misfit of a survey on a mesh in 2-D and its gradient with respect to the elastic model",
@@ -296,7 +301,7 @@ pub static GRADIENT_2D: Program = Program {
     params: &joined::<{ counted(OF_GRADIENT_2D) }>(OF_GRADIENT_2D),
 };
 
-/// `sfsemgrad3d-gpu` as its user sees it.
+/// The parameters and documentation of `sfsemgrad3d-gpu`.
 pub static GRADIENT_3D: Program = Program {
     name: "sfsemgrad3d-gpu",
     about: "Misfit of a survey on a mesh in 3-D and its gradient with respect to the elastic model",
@@ -306,7 +311,7 @@ pub static GRADIENT_3D: Program = Program {
     params: &joined::<{ counted(OF_GRADIENT_3D) }>(OF_GRADIENT_3D),
 };
 
-/// `sfsemborn2d-gpu` as its user sees it.
+/// The parameters and documentation of `sfsemborn2d-gpu`.
 pub static BORN_2D: Program = Program {
     name: "sfsemborn2d-gpu",
     about: "Linearised elastic modelling on a mesh in 2-D, and its exact transpose",
@@ -316,7 +321,7 @@ pub static BORN_2D: Program = Program {
     params: &joined::<{ counted(OF_BORN_2D) }>(OF_BORN_2D),
 };
 
-/// `sfsemborn3d-gpu` as its user sees it.
+/// The parameters and documentation of `sfsemborn3d-gpu`.
 pub static BORN_3D: Program = Program {
     name: "sfsemborn3d-gpu",
     about: "Linearised elastic modelling on a mesh in 3-D, and its exact transpose",

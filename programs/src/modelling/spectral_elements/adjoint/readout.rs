@@ -112,8 +112,8 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
     )
 }
 
-/// Refuses data whose times are relative to an origin other than that of the run, if both have one. Origins
-/// that differ by less than a hundredth of a step, or by less than 20 microseconds, are the same.
+/// Refuses data whose times are relative to another origin than the run's, if both have one. Origins that differ by
+/// less than a hundredth of a step, or by less than 20 microseconds, are the same.
 fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let (Some(other), Some(own)) = (OriginTime::of_header(data.header()), origin_time(job)?) else {
         return Ok(());
@@ -128,7 +128,7 @@ fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let (other, shown) = (other.words(), own.words());
     let [(_, origin), (_, shift)] = own.keys();
     bail!(
-        "{} has times relative to {other} (origin_time, time_shift), but those of this run are relative to \
+        "{} has times relative to {other} (origin_time, time_shift), but the times of this run are relative to \
         {shown}: sfput o3= sets the time of its first sample relative to {shown}, together with \
         origin_time={origin} time_shift={shift} (in Python from_stream(stream, \
         origin_time=obspy.UTCDateTime({origin}) + {shift}) does both)",
@@ -165,8 +165,8 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
     same_kind(data, &modelled)
 }
 
-/// The map from records to the times in the header of the data, if these differ from those of the records or
-/// end earlier.
+/// The map from records to the times in the header of the data, if these differ from the times of the records or end
+/// earlier.
 fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Option<Samples>> {
     let recorded = Recorded {
         begin: run.begin,

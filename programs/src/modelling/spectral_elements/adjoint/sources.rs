@@ -25,7 +25,7 @@ impl BySources {
     /// Reads sougrad= and stfgrad=; `None` if neither is given.
     ///
     /// # Errors
-    /// Returns an error for forces and moments in one run.
+    /// Returns an error if a run has both forces and moments.
     pub fn read<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Option<Self>> {
         let [parameters, histories] = ["sougrad", "stfgrad"].map(|word| job.given(word));
         if !(parameters || histories) {
@@ -205,8 +205,7 @@ mod tests {
 
     #[test]
     fn slopes_of_a_pulse_are_those_of_its_formula() {
-        // The histories are a Gaussian with 20 samples per standard deviation, and a step whose last value
-        // stays.
+        // The histories are a Gaussian with 20 samples per standard deviation, and a step that keeps its last value.
         let (dt, width) = (0.01, 0.2);
         let time = |k: usize| (k as f64 * dt - 1.4) / width;
         let pulse: Vec<f32> = (0..280).map(|k| (-0.5 * time(k).powi(2)).exp() as f32).collect();

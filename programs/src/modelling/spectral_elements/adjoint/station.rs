@@ -27,7 +27,7 @@ const SHARE: f64 = 0.5;
 /// The same share for the free memory of a GPU.
 const SHARE_OF_GPU: f64 = 0.9;
 
-/// An engine of a survey, whose mesh is set up once. It runs the shots that it gets one after another.
+/// An engine of a survey, whose mesh is set up once. It runs the shots that it receives one after another.
 pub struct Station<const D: usize> {
     /// The run, set to the shot that is computed.
     pub run: Run<D>,
@@ -115,7 +115,7 @@ impl<const D: usize> Station<D> {
             Ok(Engine::Gpu(Box::new(adjoint)))
         });
         let mut station =
-            station.with_context(|| format!("{name} (device=cpu runs in the memory of the host)"))?;
+            station.with_context(|| format!("{name} (device=cpu uses the memory of the host)"))?;
         station.of_gpu = Some(format!(
             "{name}, of whose memory {} were free",
             gigabytes(bytes as f64)
@@ -252,7 +252,7 @@ impl<const D: usize> Station<D> {
     }
 }
 
-/// Workers that do this work for every shot that they get.
+/// Workers that do this work for every shot that they receive.
 pub fn at_work<const D: usize>(stations: Vec<Station<D>>, work: Work<'_, D>) -> Stations<'_> {
     let on_gpu = stations.iter().any(Station::is_on_gpu);
     let worker = |mut station: Station<D>| {

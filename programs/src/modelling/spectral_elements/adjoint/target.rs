@@ -1,4 +1,4 @@
-//! The parameters of derivatives: those of regions, on the grid of the model, or on a separate grid.
+//! The parameters of derivatives: in regions, on the grid of the model, or on a separate grid.
 
 use super::super::Run;
 use anyhow::{Context, bail, ensure};
@@ -13,7 +13,7 @@ use rsf_io::{Axis, Input, Job, Output};
 enum Place<const D: usize> {
     /// One set of them for each region.
     Regions(usize),
-    /// The nodes of grids; there is one grid for all regions or one for each.
+    /// The nodes of grids; there is one grid for all regions or one for each region.
     Grids(Lattice<D>, usize),
 }
 
@@ -219,7 +219,7 @@ impl<const D: usize> Target<D> {
         Ok((values, lost))
     }
 
-    /// The number of values of a gradient, and that of its first axis.
+    /// The number of values of a gradient, and the length of its first axis.
     pub fn numbers(&self) -> [usize; 2] {
         let first = match &self.place {
             Place::Regions(count) => *count,
@@ -253,8 +253,8 @@ fn parameters(job: &Job) -> anyhow::Result<(Parameters, &'static str)> {
 /// The quality factors of a run, with respect to which derivatives are requested.
 ///
 /// # Errors
-/// Returns an error if the run has no quality factors, or if those of a grid are not given at the places of
-/// the derivatives.
+/// Returns an error if the run has no quality factors, or if the quality factors of a grid are not given at the places
+/// of the derivatives.
 fn quality<const D: usize>(run: &Run<D>, place: &Place<D>) -> anyhow::Result<[Vec<f32>; 2]> {
     let Some(quality) = &run.rocks.quality else {
         bail!("wrt=vp,vs,rho,qp,qs: the run has no qp= and qs=: give both, as numbers or as grids");
@@ -272,8 +272,8 @@ fn quality<const D: usize>(run: &Run<D>, place: &Place<D>) -> anyhow::Result<[Ve
     Ok(quality.clone())
 }
 
-/// The planes of `wrt=ccc,rho`: those of ccc= in the order of its file, all 21 in the order of its rows for regions,
-/// and otherwise those that affect waves in the mesh.
+/// The planes of `wrt=ccc,rho`: the constants of ccc= in the order of its file, all 21 in the order of its rows for
+/// regions, and otherwise the constants that affect waves in the mesh.
 fn constants<const D: usize>(run: &Run<D>, place: &Place<D>) -> Vec<(String, usize)> {
     let pairs: Vec<[usize; 2]> = match place {
         Place::Regions(_) => (0..6).flat_map(|i| (i..6).map(move |j| [i, j])).collect(),
@@ -291,7 +291,7 @@ fn constants<const D: usize>(run: &Run<D>, place: &Place<D>) -> Vec<(String, usi
     pairs.into_iter().map(name).chain([density]).collect()
 }
 
-/// The grid of `nqz=`, `oqz=`, `dqz=` and so on; it covers the mesh unless they say otherwise.
+/// The grid of `nqz=`, `oqz=`, `dqz=` and so on; it covers the mesh unless these parameters specify another extent.
 fn grid<const D: usize>(job: &Job, mesh: &Mesh<D>) -> anyhow::Result<Lattice<D>> {
     let mut lattice = Lattice {
         n: [1; D],

@@ -120,7 +120,7 @@ impl InputChecksums {
         let names = self.shared.iter().filter(differs).map(|(name, _)| *name);
         let mut names: Vec<String> = names.map(String::from).collect();
         let points: Vec<&str> = points.split(' ').collect();
-        // Shots may have been removed from the file, while its header still lists those that were written.
+        // Shots may have been removed from the file, while its header still lists all shots that were written.
         let written = self.picks.of_header(&name, text("shots").as_deref())?;
         let held = (0..self.points.len()).filter(|shot| places[*shot].is_some());
         let mut moved = held.filter(|&shot| {
@@ -136,7 +136,7 @@ impl InputChecksums {
         }
         names.truncate(super::MOST_DIFFERENCES);
         bail!(
-            "{name} is of a run with other inputs ({}): {TAKES}; give the files of that run, or leave out \
+            "{name} comes from a run with other inputs ({}): {TAKES}; give the files of that run, or leave out \
             finished=; to combine shots of both runs, remove these checksums from the header with sfput \
             {SHARED}=",
             names.join(", ")

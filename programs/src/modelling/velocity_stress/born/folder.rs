@@ -1,4 +1,4 @@
-//! A folder that holds checkpoints of the reverse sweep while a program runs.
+//! A folder for checkpoints of the reverse sweep while a program runs.
 
 use anyhow::Context;
 use kernels::methods::velocity_stress::born::CheckpointStore;

@@ -131,7 +131,7 @@ struct Compared {
     every: usize,
 }
 
-/// The results: the gradient, summed over the shots, and those of single shots.
+/// The results: the gradient, summed over the shots, and the results of single shots.
 struct GradientResults {
     stack: Stack,
     /// The misfit of each shot.
@@ -213,7 +213,7 @@ impl Compared {
         let values = station.born.values();
         let read = move || Self::observed((numbers, values), records);
         std::thread::scope(|scope| {
-            // A GPU runs the waves forward while the data are read, which are needed only at their end.
+            // A GPU propagates the waves forward while the data are read, which are needed only at the end of this run.
             let mut given: Option<Reading<'_>> = Some(match station.on_gpu() {
                 true => {
                     let reading = scope.spawn(read);

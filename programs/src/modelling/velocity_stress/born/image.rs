@@ -106,7 +106,7 @@ impl RequestedImages {
         Ok(Some(output))
     }
 
-    /// Sets the axes of the output: those of the model, lags and kinds.
+    /// Sets the axes of the output: the axes of the model, lags and kinds.
     fn axes(&self, output: &mut Output, grid: &Grid) {
         set_up::model_axes(output, grid, &[]);
         let mut rank = grid.ndim;
@@ -146,7 +146,7 @@ impl Images {
         }
     }
 
-    /// Divides each image by its illumination and a fraction of the largest one.
+    /// Divides each image by its illumination plus a fraction of the largest illumination.
     fn normalise(&mut self, share: f64) {
         for [image, light] in &mut self.kinds {
             let largest = light.iter().copied().fold(0.0, f32::max);
@@ -263,7 +263,7 @@ fn write(
     Ok(output.finish()?)
 }
 
-/// Writes the illumination; those of several images are written one after another.
+/// Writes the illumination; the illuminations of several images are written one after another.
 fn write_light(
     job: &mut Job,
     set_up: &SetUp,

@@ -32,7 +32,7 @@ pub struct For<'a> {
     pub free: f64,
     /// The number of cells of the grid with its frame.
     pub cells: usize,
-    /// The largest number of shots of the survey that one GPU gets.
+    /// The largest number of shots of the survey that one GPU receives.
     pub shots: usize,
     /// The number of batches that a GPU runs at the same time.
     pub batches: usize,
@@ -120,7 +120,8 @@ impl ReverseSweep {
         };
         ensure!(
             room.store == 0 || on_gpu.is_none(),
-            "disk= keeps checkpoints of runs on the CPU, but those of a GPU go to the memory of the host: leave out disk=, or run with device=cpu"
+            "disk= keeps checkpoints of runs on the CPU, but the checkpoints of a GPU go to the memory of the host: \
+            leave out disk=, or run with device=cpu"
         );
         let keep = job.choice("keep")?;
         let sizes = match images {
@@ -143,7 +144,7 @@ impl ReverseSweep {
         let boundary = match images {
             Some(_) if keep == "boundary" => {
                 bail!(
-                    "keep=boundary keeps no waves inside the model, which images need: leave it out, or give \
+                    "keep=boundary does not keep the waves inside the model, which images need: leave it out, or give \
                     keep=auto"
                 )
             }
@@ -164,7 +165,7 @@ impl ReverseSweep {
         })
     }
 
-    /// Prints what is kept, and what would be faster.
+    /// Prints which data are kept, and which choice would be faster.
     pub fn print_summary(&self, job: &Job) {
         job.say(&format!("reverse sweep: {}", self.words()));
         match self.at_a_time() {
@@ -185,15 +186,15 @@ impl ReverseSweep {
         (self.side_by_side * self.batches).min(self.shots)
     }
 
-    /// The expected seconds of a shot, also while others run, given those of a step forward, and those of a
-    /// step forward and back if all steps are kept.
+    /// The expected seconds of a shot, also while other shots run, given the seconds of a forward step, and the seconds
+    /// of a step forward and back if all steps are kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (schedule, steps) = (&self.schedule, self.steps as f64);
         let again = f64::from(schedule.boundary_saving);
         steps * (all + again * forward) + schedule.extra(self.steps) as f64 * forward
     }
 
-    /// What is kept and what it costs, in words.
+    /// A description of the data that are kept and of their cost.
     fn words(&self) -> String {
         let schedule = &self.schedule;
         let what = match schedule.boundary_saving {

@@ -161,7 +161,7 @@ fn forward(
 /// The sum over the shots so far.
 struct ShotSum {
     stack: Stack,
-    /// Whether any number of the data was not zero, as 1 or 0.
+    /// 1 if any value of the data is not zero, otherwise 0.
     nonzero: [u64; 1],
 }
 

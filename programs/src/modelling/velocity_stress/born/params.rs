@@ -1,4 +1,4 @@
-//! The parameters of the linearised programs, including those that they share with the modelling programs.
+//! The parameters of the linearised programs, including the parameters that they share with the modelling programs.
 
 use super::super::accuracy::{ERROR, PATH};
 use super::super::params::{DEN, REC, SOU, shared};
@@ -24,23 +24,23 @@ A fluid stays a fluid: where vs is 0, a change of mu (c44, c55, c66) has no effe
 the edge of the model. Time step, absorbing layers and quality factors do not change with the model.
 
 The data have the axes of the modelling program: receivers, components, times. With adj=n they are only the change of \
-the data, without the unperturbed waves. dtout= resamples them as in the modelling program. Data for adj=y may have any \
-sampling and begin at any time: their times are those of their header (n3, o3, d3), and if these differ from the steps, \
-the transpose of the resampling, with its filter, transfers the data to the steps. They must end within the nt= steps of \
-the run.
+the data, without the unperturbed waves. dtout= resamples them as in the modelling program. Data for adj=y may have \
+any sampling and begin at any time: their times are given by their header (n3, o3, d3), and if these differ from the \
+steps, the transpose of the resampling, with its filter, transfers the data to the steps. They must end within the nt= \
+steps of the run.
 
-tdc=y gives the data exact time as in the modelling program, at any stable step: the histories of the sources are \
-changed before the run and the records after it. adj=y is still the exact transpose, and takes data in exact time, like \
-all field data. For the same accuracy, fewer steps must be run and kept than without tdc=y.
+tdc=y gives the data exact time as in the modelling program, at any stable step: the time functions of the sources are \
+changed before the run and the records after it. adj=y is still the exact transpose, and takes data in exact time, \
+like all field data. For the same accuracy, fewer steps must be run and kept than without tdc=y.
 
 adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all \
-steps fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank \
-and Walther 2000). With keep=steps the result has the same bits for any memory=, and in any case for any threads=. \
-plan=y prints what is kept and how many steps are computed again. On a GPU memory= is that of the GPU, and checkpoints \
-that it cannot hold go to half of the free memory of the host. On the CPU disk= lets checkpoints go to files in the \
-folder scratch=, if that saves time; this does not change any bit either.
+steps fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints \
+(Griewank and Walther 2000). With keep=steps the result has the same bits for any memory=, and in any case for any \
+threads=. plan=y prints what is kept and how many steps are computed again. On a GPU memory= refers to the GPU's \
+memory, and checkpoints that it cannot hold go to half of the free memory of the host. On the CPU disk= stores \
+checkpoints in files in the folder scratch=, if that saves time; this does not change any bit either.
 
-keep=boundary keeps of each step only the waves in the frame and next to it (and below a free surface). Inside, the \
+keep=boundary stores for each step only the waves in the frame and next to it (and below a free surface). Inside, the \
 waves run backwards in time, from the last step to the first. This needs a fraction of the memory of keep=steps and one \
 more run, and is not possible with attenuation. The result differs by rounding errors, for which the program reports a \
 measure: how far the waves are from rest when they are back at the first step. With keep=auto the program takes the \
@@ -51,17 +51,18 @@ GPU, and with keep=steps the result has the same bits for any memory=. CPU and G
 precision. Use the same device for adj=n and adj=y of one inversion.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then \
-have a last axis of shots, and adj=y sums over the shots. shots= picks some of them; the data may be those of the picked \
-shots or of all. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of these GPUs, and groups=4 runs \
-one on each of the first four GPUs or, on the CPU, on a quarter of the threads. Of a small model, one GPU runs as many \
-shots side by side as fill it and as its memory holds without running steps more often; groups= sets another number \
-(adj=n runs one at a time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the \
-shots in turn; a single shot is shared by the GPUs of all ranks, by planes of the grid, and the result is bit-identical \
-to that of one GPU. memory= is for all shots that one GPU runs side by side; on the CPU memory= and disk= are for each \
-running shot. Shots are added by a binary tree over their numbers, so the result has the same bits for any number of \
-groups and ranks. checkpoint= saves the state after every shot (or at the interval every=), and resume= continues a run \
-that was stopped or killed: with the same input, model and parameters the result has the same bits as that of one run. \
-With adj=n the state relies on the data file of the stopped run, which is continued.";
+have a last axis of shots, and adj=y sums over the shots. shots= picks some of them; the data may contain the picked \
+shots or all shots. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of these GPUs, and groups=4 \
+runs one on each of the first four GPUs or, on the CPU, on a quarter of the threads. If the model is small, one GPU \
+runs as many shots side by side as fill it and as fit into its memory without running steps more often; groups= sets \
+another number (adj=n runs one at a time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu \
+...), which take the shots in turn; a single shot is shared by the GPUs of all ranks, by planes of the grid, and the \
+result is bit-identical to the result on one GPU. memory= is for all shots that one GPU runs side by side; on the CPU \
+memory= and disk= are for each running shot. Shots are added by a binary tree over their numbers, so the result has \
+the same bits for any number of groups and ranks. checkpoint= saves the state after every shot (or at the interval \
+every=), and resume= continues a run that was stopped or killed: with the same input, model and parameters the result \
+has the same bits as in one run. With adj=n the state relies on the data file of the stopped run, which is \
+continued.";
 
 const MEMORY: Param = Param::float("memory")
     .default_text(
@@ -83,8 +84,8 @@ const SCRATCH: Param = Param::string("scratch")
 const KEEP: Param = Param::choice("keep", &["steps", "boundary", "auto"])
     .default("steps")
     .doc(
-        "waves that are kept of a step; steps: those in all cells; boundary: only those at the boundary of \
-        the model, while waves inside it run backwards; auto: the faster of the two (for gradients and adj=y, \
+        "waves that are kept of a step; steps: the waves in all cells; boundary: only the waves at the boundary of the \
+        model, while waves inside it run backwards; auto: the faster of the two (for gradients and adj=y, \
         without qp= and qs=)",
     );
 
@@ -126,7 +127,7 @@ const ADJ: Param = Param::bool("adj")
     .default("n")
     .doc("n: from a perturbation to data; y: from data to a perturbation");
 
-/// The parameters that all programs of the method share, and after them those of a program, in 2-D and in 3-D.
+/// The parameters that all programs of the method share, followed by the parameters of a program, in 2-D and in 3-D.
 macro_rules! params {
     ($($own:expr),*; 2) => {
         shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [FLAT[0], FLAT[1], FLAT[2], FLAT[3]] [DEVICE, GPU, NGPU, GROUPS, EXCHANGE])
@@ -205,7 +206,7 @@ const EPS: Param = Param::float("eps")
 const USAGE: &str = "< perturbation.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= adj=n > data.rsf";
 
 const EXAMPLE: &str = "\
-# an anomaly of 50 m/s in vp, its data, and whether the adjoint is one
+# an anomaly of 50 m/s in vp, its data, and whether the adjoint passes the dot-product test
 sfspike n1=81 n2=121 d1=10 d2=10 mag=3000 > vp.rsf
 sfspike n1=81 n2=121 d1=10 d2=10 mag=1730 > vs.rsf
 sfspike n1=81 n2=121 d1=10 d2=10 mag=2200 > den.rsf
@@ -239,7 +240,7 @@ sfvsfd3d-gpu vp=true.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt
 }
 
 const EXAMPLE_3D: &str = concat!(
-    "# an anomaly of 50 m/s in vp, its data, and whether the adjoint is one\n",
+    "# an anomaly of 50 m/s in vp, its data, and whether the adjoint passes the dot-product test\n",
     volume!(),
     "\
 sfspike n1=31 n2=41 n3=31 n4=3 d1=20 d2=20 d3=20 k1=16 k2=21 k3=16 k4=1 mag=50 > dm.rsf
@@ -247,7 +248,7 @@ sfvsborn3d-gpu < dm.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf 
 sfdottest sfvsborn3d-gpu mod=dm.rsf dat=data.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12"
 );
 
-/// `sfvsborn2d-gpu` as its user sees it.
+/// The parameters and documentation of `sfvsborn2d-gpu`.
 pub static PROGRAM_2D: Program = Program {
     name: "sfvsborn2d-gpu",
     about: "Linearised elastic modelling in 2-D for velocity and stress, and its exact adjoint",
@@ -257,7 +258,7 @@ pub static PROGRAM_2D: Program = Program {
     params: params!(ADJ, WRT, DTOUT; 2),
 };
 
-/// `sfvsborn3d-gpu` as its user sees it.
+/// The parameters and documentation of `sfvsborn3d-gpu`.
 pub static PROGRAM_3D: Program = Program {
     name: "sfvsborn3d-gpu",
     about: "Linearised elastic modelling in 3-D for velocity and stress, and its exact adjoint",
@@ -269,10 +270,10 @@ pub static PROGRAM_3D: Program = Program {
 
 /// The text of the COMMENTS section of the programs for gradients.
 const OF_GRADIENT: &str = "\
-Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit with \
-respect to the model. The gradient is exact for the discrete program and is summed over the shots; its unit is that of the \
-misfit divided by that of the parameter. sfvsborn2d-gpu explains the parameters. The misfit is printed, and misfit= receives \
-its value for every shot.
+Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit \
+with respect to the model. The gradient is exact for the discrete program and is summed over the shots; its unit is \
+the unit of the misfit divided by the unit of the parameter. sfvsborn2d-gpu explains the parameters. The misfit is \
+printed, and misfit= receives its value for every shot.
 
 weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= chooses the misfit. \
 squares: half the sum of the squared differences. correlation: for each trace (each component of each receiver) one \
@@ -281,26 +282,26 @@ that is zero in the observed data has no effect either. envelope: half the sum o
 envelopes of the traces (Bozdag and others 2011), which depends less on phases and helps if a model is wrong by more \
 than half a period.
 
-wavelet=estimate is for data whose source time function is not known. For each shot, the filter is computed that brings \
-the modelled data, with weights, closest to the observed data (Pratt 1999); it is the same for all traces, and is damped \
-by damp=. The filtered data are compared, and the gradient includes that the filter changes with the model. source= \
-receives the time functions of stf= or series= after this filter, including onset=; for a run with an estimated source, \
-extract its shot with sfwindow n3=1 and give the result as series= (without onset=). Choose stf= and onset= such that \
-the initial time function has all frequencies of the data and is not too late, because sources cannot act before the \
-first step. With tdc=y the misfit is that of data in exact time, the gradient at any stable step is that of short steps, \
-and source= has exact time.
+wavelet=estimate is for data whose source time function is not known. For each shot, the filter is computed that \
+brings the modelled data, with weights, closest to the observed data (Pratt 1999); it is the same for all traces, and \
+is damped by damp=. The filtered data are compared, and the gradient takes into account that the filter changes with \
+the model. source= receives the time functions of stf= or series= after this filter, including onset=; for a run with \
+an estimated source, extract its shot with sfwindow n3=1 and give the result as series= (without onset=). Choose stf= \
+and onset= such that the initial time function has all frequencies of the data and is not too late, because sources \
+cannot act before the first step. With tdc=y the misfit is computed for data in exact time, the gradient at any stable \
+step equals the gradient of short steps, and source= has exact time.
 
 The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the \
-receivers move), a last axis of shots. Their times are those of their header (n3, o3, d3), so data of dtout= and field \
+receivers move), a last axis of shots. Their times are given by their header (n3, o3, d3), so data of dtout= and field \
 data that begin at 0 can be used unchanged: the modelled records are resampled to these times for the comparison. They \
-must end within the nt= steps of the run. With shots= they may be those of the picked shots or of all. The shots run one \
-after another, and the model is read once. checkpoint= saves the sums after every shot (or at the interval every=), and \
-resume= continues a survey that was stopped or killed, with the same bits.";
+must end within the nt= steps of the run. With shots= the data may contain the picked shots or all shots. The shots \
+run one after another, and the model is read once. checkpoint= saves the sums after every shot (or at the interval \
+every=), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
 
 const EXAMPLE_OF_GRADIENT: &str = "\
-# observed.rsf are data of the true model; the gradient at a smooth one, by impedances
+# observed.rsf contains data of the true model; the gradient at a smooth model, with respect to impedances
 sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 wrt=ip,is,rho misfit=misfit.rsf > gradient.rsf
 # the same for a source that is not known, by correlation, and the estimated source
 sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 kind=correlation wavelet=estimate source=source.rsf > gradient.rsf";
@@ -313,7 +314,7 @@ const EXAMPLE_OF_GRADIENT_3D: &str = concat!(
 sfvsgrad3d-gpu < observed.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12 misfit=misfit.rsf > gradient.rsf"
 );
 
-/// `sfvsgrad2d-gpu` as its user sees it.
+/// The parameters and documentation of `sfvsgrad2d-gpu`.
 pub static GRADIENT_2D: Program = Program {
     name: "sfvsgrad2d-gpu",
     about: "Misfit of a survey in 2-D and its gradient with respect to the elastic model",
@@ -323,7 +324,7 @@ pub static GRADIENT_2D: Program = Program {
     params: params!(WRT, KIND, WEIGHT, WAVELET, DAMP, MISFIT, SOURCE; 2),
 };
 
-/// `sfvsgrad3d-gpu` as its user sees it.
+/// The parameters and documentation of `sfvsgrad3d-gpu`.
 pub static GRADIENT_3D: Program = Program {
     name: "sfvsgrad3d-gpu",
     about: "Misfit of a survey in 3-D and its gradient with respect to the elastic model",
@@ -342,36 +343,36 @@ propagation is the exact transpose of the modelling program. sfvsborn2d-gpu expl
 image= names one or several images; several are on the last axis of the output. pp: P waves with P waves, by the \
 pressure, which is the mean of the normal stresses; positive where the impedance increases. ps, sp: P waves of the \
 source with S waves of the data, and S waves with P waves. Both waves are separated by their potentials, and the vectors \
-of their forces are multiplied (Wang and McMechan 2015): the result has the same sign on both sides of a source, \
-whatever the dip, is positive where density and vs increase, and is zero at normal incidence. Recorded motion that is \
-propagated backward generates waves of both kinds; those of the wrong kind leave weaker images at other depths. ss: S \
+of their forces are multiplied (Wang and McMechan 2015): the result has the same sign on both sides of a source, for \
+any dip, is positive where density and vs increase, and is zero at normal incidence. Recorded motion that is \
+propagated backward generates waves of both kinds; waves of the wrong kind leave weaker images at other depths. ss: S \
 waves with S waves, by their rotation. energy: all waves, by the energy norm (Rocha, Tanushev and Sava 2016), in which \
 waves that were not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). With norm=y each image is \
-divided by its illumination, which is that of the squared waves of the sources that form it.
+divided by its illumination: the squared waves of the sources that form it, summed over time.
 
-nhz= and nhx= (in 3-D also nhy=) add axes of lags: the waves of the source are taken a lag h before a point and those of \
-the data a lag h after it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0. On a GPU each \
-image needs memory for one number per lag and cell of the model; plan=y prints the total.
+nhz= and nhx= (in 3-D also nhy=) add axes of lags: the waves of the source are taken a lag h before a point and the \
+waves of the data a lag h after it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0. On a \
+GPU each image needs memory for one number per lag and cell of the model; plan=y prints the total.
 
 The data must contain only reflections: mute the direct wave, or subtract data computed in the smooth model. They have \
-the axes of the modelling program and, with several shots, a last axis of shots. Their times are those of their header \
-(n3, o3, d3): data with a sampling other than that of the steps, such as field data, are transferred to the steps by \
+the axes of the modelling program and, with several shots, a last axis of shots. Their times are given by their header \
+(n3, o3, d3): data with another sampling than the steps, such as field data, are transferred to the steps by \
 the transpose of the resampling of dtout=. They must end within the nt= steps of the run. With tdc=y the waves of the \
-sources and those of the data have exact time, at any stable step. A smooth model does not create reflections; \
+sources and of the data have exact time, at any stable step. A smooth model does not create reflections; \
 absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums after every shot (or at the \
 interval every=), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [illum=light.rsf] > image.rsf";
 
 const EXAMPLE_OF_IMAGE: &str = "\
-# data of the true model less those of the smooth one
+# data of the true model minus the data of the smooth model
 sfadd data.rsf smooth-data.rsf scale=1,-1 > reflections.rsf
 sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 stf=ricker freq=15 > image.rsf
-# P and S waves apart, and gathers of 21 lags along x
+# P and S waves separately, and gathers of 21 lags along x
 sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 stf=ricker freq=15 image=pp,ps nhx=10 > gathers.rsf";
 
 const EXAMPLE_OF_IMAGE_3D: &str = concat!(
-    "# the image of a faster ball by its data less those of the model without it\n",
+    "# the image of a faster ball, from its data minus the data of the model without it\n",
     volume!(),
     ball!(),
     "\
@@ -380,7 +381,7 @@ sfadd observed.rsf smooth-data.rsf scale=1,-1 > reflections.rsf
 sfvsrtm3d-gpu < reflections.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12 illum=light.rsf > image.rsf"
 );
 
-/// `sfvsrtm2d-gpu` as its user sees it.
+/// The parameters and documentation of `sfvsrtm2d-gpu`.
 pub static IMAGE_2D: Program = Program {
     name: "sfvsrtm2d-gpu",
     about: "Elastic reverse-time migration in 2-D: images of P and S waves",
@@ -390,7 +391,7 @@ pub static IMAGE_2D: Program = Program {
     params: params!(IMAGE, NHZ, NHX, ILLUM, NORM, EPS; 2),
 };
 
-/// `sfvsrtm3d-gpu` as its user sees it.
+/// The parameters and documentation of `sfvsrtm3d-gpu`.
 pub static IMAGE_3D: Program = Program {
     name: "sfvsrtm3d-gpu",
     about: "Elastic reverse-time migration in 3-D: images of P and S waves",

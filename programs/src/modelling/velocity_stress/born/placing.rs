@@ -11,9 +11,8 @@ use rsf_io::Job;
 use std::sync::Arc;
 
 /// Chooses the reverse sweep of a station, if it needs one, and moves it to its GPU, if there is one and the run is not
-/// only planned. If a GPU runs several shots side by side, two stations take half of them each: while the processors
-/// work on the records of one of them, the GPU runs the shots of the other. Also returns a line about the memory of the
-/// GPU.
+/// only planned. If a GPU runs several shots side by side, two stations take one half each: while the processors work
+/// on the records of one of them, the GPU runs the shots of the other. Also returns a line about the memory of the GPU.
 pub(super) fn place(
     job: &Job,
     (mut station, machine): (Station, &Machine),
@@ -82,7 +81,7 @@ pub(super) fn place_among(
 ) -> anyhow::Result<(Station, String)> {
     let opened = machine.open().and_then(|gpus| least(&gpus).map(|of| (gpus, of)));
     let (gpus, (free, name)) = world.agree(opened)?;
-    // The schedule must be the same on all ranks, so the least memory of any of them counts.
+    // The schedule must be the same on all ranks, so the rank with the least memory determines it.
     let all = world.numbers(&[gpus.len(), free, of_host() as usize].map(|number| number as u64))?;
     let least = |k: usize| all.iter().filter_map(|numbers| numbers.get(k)).min().copied();
     let several = all.iter().filter_map(|numbers| numbers.first()).sum::<u64>() as usize;

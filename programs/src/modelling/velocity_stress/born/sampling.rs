@@ -1,4 +1,4 @@
-//! Data at times other than those of the steps: exact time, `dtout=`, and the times in headers of observed data.
+//! Data at times other than the time steps: exact time, `dtout=`, and the times in headers of observed data.
 
 use super::super::{Run, outputs};
 use super::set_up::SetUp;
@@ -19,7 +19,7 @@ pub struct Sampling {
     times: Option<Arc<Resampled>>,
 }
 
-/// Data at times other than those of the records, or the first of the records.
+/// Data at times other than the times of the records, or at the first of these times.
 struct Resampled {
     samples: Samples,
     /// The treatment of the records, in words.
@@ -101,7 +101,7 @@ impl Sampling {
         }
     }
 
-    /// The number of times, if they are not those of the records.
+    /// The number of times, if they differ from the times of the records.
     pub fn count(&self) -> Option<usize> {
         let own = self.times.as_ref().map(|own| own.samples.count());
         own.or(self.exact.as_ref().map(|exact| exact.count()))
@@ -158,7 +158,7 @@ impl Sampling {
         }
     }
 
-    /// A checksum of the times for the identity of states, if they are not those of the records.
+    /// A checksum of the times for the identity of states, if they differ from the times of the records.
     pub fn content(&self) -> Option<(&'static str, u64)> {
         let own = self.times.as_ref()?;
         let words = format!("{} {} {}", own.axis.n, own.axis.o, own.step);

@@ -89,7 +89,7 @@ impl SetUp {
         Ok(set_up)
     }
 
-    /// Takes the groups of devices, at most one for each shot.
+    /// Opens the groups of devices, at most one for each shot.
     fn take(&mut self, mut machines: Vec<Machine>, job: &Job, world: &World) -> anyhow::Result<()> {
         let (groups, shots) = (machines.len(), self.shots());
         if groups > shots {
@@ -210,7 +210,7 @@ impl SetUp {
             .into_iter()
             .flat_map(|(all, _)| all.into_iter().enumerate());
         let mut placed: Vec<_> = batches.collect();
-        // Every group gets shots before any of them gets more.
+        // Every group receives shots before any group receives more.
         placed.sort_by_key(|(batch, _)| *batch);
         Ok(placed.into_iter().map(|(_, station)| station).collect())
     }
@@ -227,8 +227,8 @@ impl SetUp {
         Ok(parts.map(|mut parts| parts.swap_remove(world.ranks().rank())))
     }
 
-    /// Reads the model, or the part of it that a rank needs, and makes the operator of each group, which is
-    /// not yet placed on a device. Ranks that need parts of the model call it together.
+    /// Reads the model, or the part of it that a rank needs, and creates the operator of each group, which has not been
+    /// placed on a device yet. Ranks that need parts of the model call it together.
     fn own_stations(
         &mut self,
         job: &Job,
@@ -261,7 +261,7 @@ impl SetUp {
         Ok(stations)
     }
 
-    /// Refuses a run if the memory of this host or of another one is too small.
+    /// Refuses a run if the memory of this host or of another host is too small.
     fn check_memory(
         &self,
         ways: Ways<'_>,

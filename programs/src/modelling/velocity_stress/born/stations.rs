@@ -40,7 +40,7 @@ impl<'a> Ways<'a> {
 pub struct Station {
     /// The operator.
     pub born: Born<f32>,
-    /// Processors for the work on records.
+    /// Processors for the processing of records.
     pub cpu: Cpu,
     /// The linear map from its records to its data.
     pub sampling: Sampling,
@@ -94,8 +94,8 @@ impl Station {
         Ok(())
     }
 
-    /// A station for other shots at the same time, with its own threads, whose operator is not yet on a
-    /// device. Both share the medium.
+    /// A station for other shots at the same time, with its own threads, whose operator has not been placed on a device
+    /// yet. Both share the medium.
     pub fn another(&self, cpu: &Cpu) -> anyhow::Result<Self> {
         Ok(Self {
             born: self.born.another(cpu.another()?),
@@ -113,7 +113,7 @@ impl Station {
         self.way.clone()
     }
 
-    /// Whether the chosen reverse sweep is as fast as another one.
+    /// Whether the chosen reverse sweep is as fast as another.
     pub fn is_as_quick_as(&self, other: Option<&ReverseSweep>) -> bool {
         let both = self.way.as_ref().zip(other);
         both.is_none_or(|(own, other)| !other.schedule.beats(&own.schedule, self.run.shot.nt))
@@ -235,7 +235,7 @@ impl Station {
     }
 }
 
-/// Stations that do this work on every shot that they get.
+/// Stations that do this work on every shot that they receive.
 pub fn at_work<'a>(mut stations: Vec<Station>, work: Work<'a>, world: &'a World) -> Stations<'a> {
     if stations.first().is_some_and(|station| station.shared) {
         let mut station = stations.remove(0);

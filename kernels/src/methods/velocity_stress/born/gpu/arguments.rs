@@ -315,7 +315,7 @@ impl Args {
         self
     }
 
-    /// Sets a step that writes its velocities and the memory variables of stage 1 to a tape; those of the previous
+    /// Sets a step that writes its velocities and the memory variables of stage 1 to a tape; the values of the previous
     /// step are on another tape, if any.
     pub fn kept(mut self, sizes: &Sizes, before: Option<u64>, tape: u64) -> Self {
         let parts = sizes.tape();
@@ -327,7 +327,7 @@ impl Args {
         self
     }
 
-    /// Sets a step that writes the memory variables of stage 1 and the surface record to a tape; those of the
+    /// Sets a step that writes the memory variables of stage 1 and the surface record to a tape; the values of the
     /// previous step are on another tape, if any. The velocities are updated in the state.
     pub fn boundary_saved(mut self, sizes: &Sizes, before: Option<u64>, tape: u64) -> Self {
         let parts = sizes.tape();

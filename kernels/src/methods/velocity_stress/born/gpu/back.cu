@@ -4,8 +4,8 @@
 // are stored in two places, so that a thread may gather the one into its cell and write the other. It reads all data
 // of its cell before it writes.
 
-// The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p is the
-// adjoint of D. In stage 0 `g` is the adjoint of a component, in stage 1 that of a strain.
+// The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p is the adjoint
+// of D. In stage 0 `g` is the adjoint of a component, in stage 1 the adjoint of a strain.
 INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*g)[VEC]) {
     if (!p->any) return;
     EACH(j) {
@@ -75,9 +75,9 @@ INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, 
     }
 }
 
-// The contributions of the adjoint derivatives of a stage to cells: component `i` gets d[i][j] from those along
-// AXIS(j). The transpose of a derivative is the one on the other side with the opposite sign: of D f(i+1/2) = sum c_m
-// (f(i+m) - f(i+1-m)) it is D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
+// The contributions of the adjoint derivatives of a stage to cells: component `i` receives d[i][j] from the derivatives
+// along AXIS(j). The transpose of a derivative is the derivative on the other side with the opposite sign: for D
+// f(i+1/2) = sum c_m (f(i+m) - f(i+1-m)) it is D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
 INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
     REAL near[NDIM][NDIM][2 * HALF][VEC];
     int inside = 1;

@@ -1,5 +1,5 @@
-//! The kernel launches of boundary saving. Kernels of the interior, if it has its own, run concurrently with those of
-//! the cells around it.
+//! The kernel launches of boundary saving. Separate kernels for the interior, if there are any, run concurrently with
+//! the kernels of the cells around it.
 
 use super::arguments::{Args, int};
 use super::bounds::{Bounds, Cells, THREADS, is_empty, walking, within};
@@ -15,8 +15,8 @@ const INSIDE_THREADS: usize = 256;
 const CHUNK: usize = 8;
 const GROUPS: usize = 4;
 
-/// Streams of the cells around the interior, launched after it: a block of the interior needs a multiprocessor of its
-/// own, and if the surrounding cells came first they would occupy all of them. With a single stream for the
+/// Streams of the cells around the interior, launched after it: a block of the interior needs a whole multiprocessor,
+/// and if the surrounding cells were launched first they would occupy all multiprocessors. With a single stream for the
 /// surrounding cells, a step takes 1 % longer (10.2 ms instead of 10.1 ms for 384^3 cells).
 const AROUND: [Stream; 2] = [Stream::Beside, Stream::Out];
 
@@ -83,7 +83,7 @@ impl<A: Accelerator> Backwards<A> {
             shared: 0,
         };
         let (args, dims) = on.side_by_side(args, dims);
-        // SAFETY: the boxes lie in the grid, and its fields are those of the arguments.
+        // SAFETY: the boxes lie in the grid, and the arguments contain its fields.
         unsafe { on.launch_on(stream, on.turn(turn)?, dims, &args) }
     }
 
@@ -235,7 +235,8 @@ impl<A: Accelerator> Backwards<A> {
         on.a.clear(&self.largest)
     }
 
-    /// Updates the largest velocity of the runs of all shots, or at the end that of the reconstructed wavefield.
+    /// Updates the largest velocity of the runs of all shots, or, at the end, the largest velocity of the reconstructed
+    /// wavefield.
     pub fn look(&self, on: &Device<A>, velocity: u64, end: bool) -> Result<(), Error> {
         let boxes = match end {
             true => vec![self.bounds.velocities.clone()],

@@ -21,7 +21,7 @@ KERNEL(restore_boundary)(const struct Args a) {
     }
 }
 
-// The largest magnitude of the velocities; `rate` holds it as the bits of an integer.
+// The largest magnitude of the velocities; `rate` stores it as the bits of an integer.
 KERNEL(largest)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

@@ -27,7 +27,7 @@ pub struct BoundarySaving<A: Accelerator> {
 }
 
 impl<A: Accelerator> BoundarySaving<A> {
-    /// Prepares the kernels, and takes its parts of the memory of the shots.
+    /// Prepares the kernels, and allocates its parts of the memory of the shots.
     pub fn new(on: &OnDevice<A>, grouped: bool, memory: &ShotMemory<A>) -> Result<Self, Error> {
         let device = &on.device;
         let with = device.backwards(grouped)?;
@@ -141,7 +141,7 @@ impl<A: Accelerator> BoundarySaving<A> {
         Some(&self.with).filter(|with| with.has_inside())
     }
 
-    /// Applies the transpose of a step, and undoes the step; `boundary` is that of the previous step.
+    /// Applies the transpose of a step, and undoes the step; `boundary` belongs to the previous step.
     fn step_back(
         &self,
         on: &OnDevice<A>,

@@ -1,4 +1,4 @@
-//! The bounds of the reconstructed wavefield on a device: those of [`Core`], in whole vectors along z.
+//! The bounds of the reconstructed wavefield on a device: the bounds of [`Core`], rounded to whole vectors along z.
 
 use super::super::boundary::Core;
 use super::super::program::Discrete;
@@ -121,7 +121,7 @@ pub fn is_empty(cells: &Cells) -> bool {
     cells.iter().any(|axis| axis.is_empty())
 }
 
-/// Length of a box in the boundary, whose rows hold whole vectors.
+/// Length of a box in the boundary, whose rows consist of whole vectors.
 fn numbers([z, rows, planes]: &Cells) -> usize {
     z.len().next_multiple_of(CELLS) * rows.len() * planes.len()
 }

@@ -30,7 +30,7 @@ fn receive(ranks: &dyn Communicator, from: usize, numbers: &mut [f32]) -> Result
 }
 
 /// Collects on rank 0 the sums by coefficient of all planes of a grid, of which every rank has computed its own; the
-/// other ranks keep theirs. Collective: all ranks must call this. `a_plane` holds the numbers and the rows of a
+/// other ranks keep their sums. Collective: all ranks must call this. `a_plane` contains the numbers and the rows of a
 /// plane; stiffnesses whose index is not `summed` have no sums.
 ///
 /// # Errors
@@ -64,7 +64,8 @@ pub fn collect_sums(
     Ok(())
 }
 
-/// Images of every rank, by shot and kind, whose planes are consecutive: rank 0 gets those of all ranks in order, the others their own. Collective: all ranks must call this.
+/// Images of every rank, by shot and kind, whose planes are consecutive: rank 0 receives the images of all ranks in
+/// order, every other rank only its own. Collective: all ranks must call this.
 ///
 /// # Errors
 /// Returns an error if a connection fails.

@@ -69,7 +69,7 @@ impl<A: Accelerator> Device<A> {
                 threads: WALKERS,
                 shared: 0,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.launch_in(stream, Pass::CopyPieces, dims, &args)? };
         }
         Ok(())

@@ -24,8 +24,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// The devices of every shot, ordered by planes: those of this process, and the division of shots among the devices
-/// of all ranks.
+/// The devices of every shot, ordered by planes: the devices of this process, and the division of shots among the
+/// devices of all ranks.
 pub struct Devices<A: Accelerator> {
     all: RefCell<Vec<OnDevice<A>>>,
     shares: Shares,
@@ -56,7 +56,7 @@ impl<A: Accelerator> Devices<A> {
     }
 
     /// Runs every device on a separate thread, while `serve` combines their parts. Only the first error is returned,
-    /// since those of the other devices follow from it.
+    /// since the errors of the other devices follow from it.
     fn run<U: Send + 'static, D: Send, R: Send>(
         &self,
         ranks: &dyn Communicator,

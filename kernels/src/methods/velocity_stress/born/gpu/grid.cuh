@@ -1,15 +1,15 @@
 // The data of a linearised run in the kernels; born/gpu/arguments.rs has the same structures. A thread has VEC cells
 // along z, which it reads and writes as a vector, or one cell in kernels over the nodes of a surface.
 //
-// Fields are [field][plane][row][z], z fastest. Axes are 0 = z, 1 = row (3-D only), 2 = plane; `i`, `j` number the
-// axes that exist, so that velocity `i` is that along AXIS(i), and STRESS(i, j) the index of a stress.
+// Fields are [field][plane][row][z], z fastest. Axes are 0 = z, 1 = row (3-D only), 2 = plane; `i`, `j` number the axes
+// that exist, so that velocity `i` points along AXIS(i), and STRESS(i, j) the index of a stress.
 
 #define WEIGHTS 4
 #define PERIOD 16  // period of the mechanisms in cells along z
 #define AXIS(i) (NDIM == 3 ? (i) : 2 * (i))
 #define STRESSES (NDIM == 3 ? 6 : 3)
 #define STRESS(i, j) ((i) == (j) ? (i) : NDIM == 3 ? (i) + (j) + 2 : 2)
-// Stiffnesses: those of normal stresses indexed by STRESS, then shears.
+// Stiffnesses: of normal stresses (indexed by STRESS), then of shear stresses.
 #define SHEAR(k) ((k) + (NDIM == 3 ? 3 : 1))
 #define PLACES (SHEAR(STRESSES - 1) + 1)
 #define EACH(i) UNROLL for (int i = 0; i < NDIM; i++)
@@ -53,8 +53,8 @@ struct Surface {
     int top;                               // z index of the top nodes of the model
 };
 
-// A box of cells for kernels that run along boxes, and its offset in the boundary of a field. Rows there hold whole
-// vectors.
+// A box of cells for kernels that run along boxes, and its offset in the boundary of a field. Rows of the boundary
+// consist of whole vectors.
 struct Box {
     int z, row, plane;        // first cells
     int width, rows, planes;  // extent
@@ -78,7 +78,7 @@ struct Args {
     int grouped;                                        // normal stiffnesses share one sum, and couplings another
     int boxes;                                          // number of boxes below, in kernels that run along boxes
     int along;                                          // blocks of a shot along y
-    WIDE shot;                                          // offset of a part of a shot from that of the previous one
+    WIDE shot;                                          // offset of a part of a shot from the previous shot's
     REAL *run_velocity, *run_stress;                    // the reconstructed wavefield of the run
     REAL *boundary;                                     // saved velocities of a step outside the reconstructed part
     WIDE boundary_len;
@@ -148,7 +148,7 @@ INLINE int cell_of(const struct Args *a, struct Cell *c) {
 }
 #endif
 
-// Stores the computed ones of a thread's cells.
+// Stores the computed cells of a thread.
 INLINE void put(const struct Cell *c, REAL *to, const REAL *from) {
     if (c->count == VEC) {
         store(to, from);
@@ -233,13 +233,13 @@ INLINE int start_in_layer(const struct Grid *g, int axis, const struct Cell *c) 
     return c->line[1] * (int)g->stride[1] + c->line[0];
 }
 
-// The index of a line among those of the layers.
+// The index of a line among the lines of the layers.
 INLINE int number_in_layer(const struct Layer *l, int line) {
     return line < l->low ? line - l->first : line - l->high + l->beyond;
 }
 
 // Indices of the memory variables of the first component for the cells of a thread, by axis; -1 outside the layers.
-// Across z each cell has its own index, which place_along computes; at[0] is that of line index 0.
+// Across z each cell has its own index, which place_along computes; at[0] belongs to line index 0.
 struct Places {
     int at[NDIM], any;
 };
@@ -368,7 +368,7 @@ INLINE void add_products(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) {
     UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[k][v] = FMA(c[2 + k - NDIM][v], e[k][v], sum[k][v]);
 }
 
-// The normal stress along an axis per unit of a strain with equal normal parts, at one cell.
+// The normal stress along an axis per unit of a strain with equal normal components, at one cell.
 INLINE REAL stiffness_of_all(const struct Grid *g, int j, int at) {
     return FMA((REAL)NDIM, READ(g->stiffness[0] + at), (REAL)0.5 * inverse(READ(g->stiffness[1] + at)));
 }

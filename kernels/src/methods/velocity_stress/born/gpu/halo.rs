@@ -4,8 +4,8 @@
 //! a message (`ranks.rs`).
 //!
 //! The network of devices in `parallel/` follows the stages of a step with fields at fixed addresses. Here velocities
-//! move from one recorded step to the next, the reverse sweep exchanges different fields from the run, and images add
-//! their own, so every exchange names its addresses.
+//! move from one recorded step to the next, the reverse sweep exchanges different fields from the run, and images
+//! exchange further fields, so every exchange specifies its addresses.
 
 use super::copies::Piece;
 use super::ranks::{Message, RankEnd, rounds};
@@ -54,7 +54,7 @@ const MEANWHILE: [Stream; 2] = [Stream::Edges, Stream::Edges];
 
 /// A message of a device to its neighbour.
 enum Word<E> {
-    /// After this event planes may be written into the fields at these addresses, those of all shots.
+    /// After this event planes may be written into the fields of all shots at these addresses.
     Ready(Vec<u64>, Arc<E>),
     /// After this event the planes have been written.
     Sent(Arc<E>),
@@ -63,9 +63,9 @@ enum Word<E> {
 /// A request of a device to the thread that communicates with other ranks.
 #[derive(Clone, Copy, Debug)]
 pub enum ExchangeStep {
-    /// Start to send a message and to receive that of the neighbour.
+    /// Start to send a message and to receive the neighbour's message.
     Start(Message),
-    /// Wait until the message has been sent and that of the neighbour has arrived.
+    /// Wait until the message has been sent and the neighbour's message has arrived.
     End,
 }
 
@@ -76,7 +76,7 @@ pub type AskExchange = Box<dyn Fn(ExchangeStep) -> Result<(), Error> + Send>;
 pub struct Outer<A: Accelerator> {
     /// The end of the link, which outlives the run.
     pub end: Arc<Mutex<RankEnd<A>>>,
-    /// Sends requests for its messages.
+    /// Sends requests to exchange the messages of this link.
     pub post: AskExchange,
 }
 
@@ -146,8 +146,8 @@ fn out_of_step() -> Error {
 }
 
 impl<A: Accelerator> Links<A> {
-    /// The links between devices with these planes, each adjacent to the next one, and those to devices of the ranks
-    /// below and above.
+    /// The links between devices with these planes, each adjacent to the next one, and the links to devices of the
+    /// ranks below and above.
     ///
     /// # Errors
     /// Returns an error for a device that fails.
@@ -196,8 +196,8 @@ impl<A: Accelerator> Links<A> {
     }
 
     /// Begins to exchange planes of fields with all neighbours; `shots` shots lie `distance` numbers apart. Until
-    /// [`Links::end`] nothing may be launched in the main stream that changes the outgoing planes or reads the
-    /// incoming ones. `streams` are those of the links.
+    /// [`Links::end`] nothing may be launched in the main stream that changes the outgoing planes or reads the incoming
+    /// ones. `streams` are the streams of the links.
     fn begin(
         &self,
         on: &Device<A>,

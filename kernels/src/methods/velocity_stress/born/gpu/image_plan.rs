@@ -31,14 +31,14 @@ pub struct Plan {
     pub share: usize,
     /// The adjoint pressure, summed over the steps.
     pub later: usize,
-    /// Fields of the following time step, for means with those of the present one, by kind.
+    /// Fields of the next time step, by kind, for means with the fields of the current step.
     pub next: [usize; 4],
     /// Total length without the records of steps.
     pub all: usize,
 }
 
 impl Plan {
-    /// The layout of the requested images, on the planes that a device holds.
+    /// The layout of the requested images, on the planes of a device.
     pub fn new<T: Number>(slab: LocalProgram<'_, T>, request: &ImageRequest) -> Self {
         let program = slab.program;
         let (ndim, len, stresses) = (program.ndim(), slab.len(), program.stresses());
@@ -125,8 +125,8 @@ fn bits(half: [bool; 3]) -> i32 {
     (0..3).map(|axis| i32::from(half[axis]) << axis).sum()
 }
 
-/// The first cells of the model in the memory of a device, and their number, among those that it computes: along z,
-/// rows, planes.
+/// The first of the model's cells that a device computes, as indices into its memory, and the number of these cells:
+/// along z, rows, planes.
 pub fn model<T: Number>(slab: LocalProgram<'_, T>) -> [[usize; 3]; 2] {
     let padded = &slab.program.rows.padded;
     let (low, n) = (padded.low, padded.model.n);

@@ -77,7 +77,8 @@ KERNEL(adjoint_velocities)(const struct Waves w) {
     }
 }
 
-// Computes the mean of fields in this step and the following one, then replaces the latter by the former.
+// Computes the mean of the fields of this step and of the following step, and replaces the fields of the following step
+// by it.
 KERNEL(mean)(const struct Waves w) {
     EACH_NUMBER(k, w.fields * w.a.g.len) {
         REAL here = OF(&w, from)[k], next = OF(&w, next)[k];
@@ -86,7 +87,7 @@ KERNEL(mean)(const struct Waves w) {
     }
 }
 
-// The force of P waves, the gradient of their potential; with stresses that of S waves, the remainder of the force.
+// The force of P waves, the gradient of their potential; with stresses, the force of S waves, which is the remainder.
 KERNEL(forces)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;

@@ -153,9 +153,9 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
 
     fn launch<S>(&self, kernel: Kernel, dims: Dims, args: &S) -> Result<(), Error> {
         let kernel = &self.kernels[kernel as usize];
-        // SAFETY: the callers pass the structure of the kernel; its addresses are those of this memory, of the run
-        // and of a recorded step. Neighbours of computed cells lie in the grid, and no kernel writes the fields that
-        // it reads around a cell.
+        // SAFETY: the callers pass the structure of the kernel; its addresses point to this memory, to the run and to a
+        // recorded step. Neighbours of computed cells lie in the grid, and no kernel writes the fields that it reads
+        // around a cell.
         unsafe { self.device.launch_on(Stream::Main, kernel, dims, args) }
     }
 
@@ -192,7 +192,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         self.walk(Kernel::Mean, &Waves { next, ..waves })
     }
 
-    /// The force of P waves from the normal stresses or their sum; with `stress`, that of S waves.
+    /// The force of P waves from the normal stresses or their sum; with `stress`, the force of S waves.
     fn force(&self, args: &Args, normal: (u64, usize), stress: Option<u64>, to: u64) -> Result<(), Error> {
         let potential = self.waves(args, normal, self.at(self.plan.potential));
         let share = self.at(self.plan.share);
@@ -228,8 +228,8 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         Ok(())
     }
 
-    /// Adds the contribution of a recorded step to the images; `args` are those of the reverse sweep through the
-    /// step, after its record has been injected and before its transpose.
+    /// Adds the contribution of a recorded step to the images; `args` are the arguments of the reverse sweep through
+    /// the step, after its record has been injected and before its transpose.
     pub fn correlate(&self, args: &Args, tape: u64) -> Result<(), Error> {
         if self.plan.separates() {
             self.cells(Kernel::AdjointWaves, &self.waves(args, (0, 0), 0))?;
@@ -334,7 +334,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         };
         products.halves[..sum.halves.len()].copy_from_slice(&sum.halves);
         self.device.exchange(&self.multiplied(&products))?;
-        // A device may hold planes of the frame only.
+        // A device may have only planes of the frame.
         if self.plan.cells == 0 {
             return Ok(());
         }

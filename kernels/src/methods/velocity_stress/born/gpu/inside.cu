@@ -1,7 +1,7 @@
-// The transpose of a step and the step undone in the same pass, for cells that are in no layer, not near a surface
-// and not fluid, in an isotropic medium without losses: most of a large grid. A thread has four cells along z and
-// reads all that they need before it writes: a few warps with many loads in flight keep rows of DRAM open for long
-// pieces, which is what limits such kernels (benches/RESULTS-STAGGERED.md).
+// The transpose of a step and the step undone in the same pass, for cells that are in no layer, not near a surface and
+// not fluid, in an isotropic medium without losses: most of a large grid. A thread has four cells along z and reads
+// everything that they need before it writes: a few warps with many loads in flight access long pieces of the open rows
+// of DRAM, and these accesses limit the speed of such kernels (benches/RESULTS-STAGGERED.md).
 //
 // Only the adjoint strains are stored here, c times the adjoint stresses, because they propagate backwards by the
 // same rule as the wavefield of the run: s <- s - c e(v), then v <- v - b S_j s_ij, with velocities and stresses of

@@ -4,8 +4,8 @@
 //!
 //! `grid.cuh` declares the data of a run in the kernels; `step.cu` has a step and its linearisation, `back.cu` the
 //! transposed step, `surface.cu` both at a free surface, `points.cu` sources, receivers and their transposes,
-//! `images.cu` images. All sums of a cell are gathered in a fixed order, so that a run gives the same bits every
-//! time, whatever it records.
+//! `images.cu` images. All sums of a cell are gathered in a fixed order, so that a run gives the same bits every time,
+//! independently of what it records.
 //!
 //! Several shots over the same medium run side by side in the same launches, since a launch for one shot on a small
 //! grid does not fill the device: the blocks of all shots are concatenated, and the distance in memory between a part
@@ -126,13 +126,13 @@ pub fn boundary_sizes(
     Ok(([state, tape], tape + before))
 }
 
-/// Linearised shots on a device, or the planes of them that the device holds.
+/// Linearised shots on a device, or the part of their planes on this device.
 pub struct OnDevice<A: Accelerator> {
     device: Device<A>,
     /// Number of planes of the whole grid.
     planes: usize,
     steps: Steps,
-    /// The memory of shots, reused by the next ones.
+    /// The memory of shots, reused by the next shots.
     memory: RefCell<Option<ShotMemory<A>>>,
     /// Transfers numbers between the host and the device.
     transfer: RefCell<Transfer<A>>,
@@ -151,7 +151,7 @@ struct RecordBuffer {
     address: u64,
     /// Length of a record of a shot.
     values: usize,
-    /// Number of records that fit, without a spare one that is never read.
+    /// Number of records that fit, without a spare record that is never read.
     most: usize,
 }
 
@@ -222,8 +222,8 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(self.of_images.get().map_or(&[], Vec::as_slice))
     }
 
-    /// Memory for shots with these needs: that of the previous shots if their needs were equal. Its contents are
-    /// undefined.
+    /// Memory for shots with these requirements; the memory of the previous shots is reused if their requirements were
+    /// equal. Its contents are undefined.
     fn memory_for(&self, needs: Needs) -> Result<ShotMemory<A>, Error> {
         let had = self.memory.take();
         let memory = match had {
@@ -251,7 +251,7 @@ impl<A: Accelerator> OnDevice<A> {
         }
     }
 
-    /// Appends the first `count` records of a buffer to those of each shot.
+    /// Appends the first `count` records of a buffer to the records of each shot.
     fn unload(&self, buffer: &RecordBuffer, count: usize, to: &mut [Vec<f32>]) -> Result<(), Error> {
         for (shot, to) in to.iter_mut().enumerate() {
             let (start, from) = (to.len(), self.device.of_shot(buffer.record(0), shot));

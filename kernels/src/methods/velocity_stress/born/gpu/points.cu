@@ -53,16 +53,16 @@ struct Lists {
     const REAL *weight;
     REAL *record;          // of the first shot
     REAL *kept;            // running value, or previous value; null where readings are recorded directly
-    const REAL *density;   // rho / (2 dt) on the nodes if the adjoint velocities are stored times buoyancy, else null
+    const REAL *density;   // rho / (2 dt) on the nodes if adjoint velocities are stored times buoyancy, or null
     const REAL *after;     // velocities after the step
     REAL *gradient;        // sum for the gradient with respect to buoyancy; may be null
     WIDE len, stride[3], shot;
     REAL dt;
-    int integral, count;   // the running value is the integral, else the previous value
+    int integral, count;   // the running value is the integral, otherwise the previous value
     int of_shot;           // numbers of the record of a shot
 };
 
-// Offset of a value of the records of all shots from the first value of the first shot.
+// Offset of a value in the records of all shots, relative to the first value of the first shot.
 INLINE WIDE number_of(const struct Lists *a, int k) { return k / a->of_shot * a->shot + k % a->of_shot; }
 
 // READERS threads compute one value of a record.

@@ -27,8 +27,8 @@ const TURNS: usize = 2;
 
 /// The memory of messages.
 enum Place<A: Accelerator> {
-    /// Memory of the neighbour's device, and of this one for messages from there: the parts, followed by the number
-    /// of messages that have arrived.
+    /// Memory of the neighbour's device, and of this device for messages from the neighbour: the parts, followed by the
+    /// number of messages that have arrived.
     Device(IpcImport, A::Memory),
     /// Host memory for outgoing and incoming messages.
     Host([A::Pinned; 2]),
@@ -301,8 +301,8 @@ impl<'r> RankExchange<'r> {
         let bytes = message.spans[0].bytes;
         if !self.channels.contains_key(&(link, bytes)) {
             let [leaving, arriving] = message.spans.map(|span| [span]);
-            // SAFETY: the caller's promise. Both ends of a link exchange the same messages in the same order, so one
-            // tag suffices.
+            // SAFETY: guaranteed by the caller. Both ends of a link exchange the same messages in the same order, so
+            // one tag suffices.
             let channel = unsafe { self.ranks.channel((message.rank, 0), &leaving, &arriving)? };
             self.channels.insert((link, bytes), channel);
         }
@@ -312,7 +312,7 @@ impl<'r> RankExchange<'r> {
         channel.start_send(0)
     }
 
-    /// Waits until the message has been sent and that of the neighbour has arrived.
+    /// Waits until the message has been sent and the neighbour's message has arrived.
     ///
     /// # Errors
     /// Returns an error if a connection fails.

@@ -29,8 +29,8 @@ impl<A: Accelerator> Sender<'_, A> {
     }
 }
 
-/// The stiffnesses of a program that are sent to a device unchanged, the unrelaxed and the relaxing ones: of an
-/// isotropic medium the coupling only, since its shear stiffness is sent on the nodes, otherwise those of all places.
+/// The stiffnesses of a program that are sent to a device unchanged, both unrelaxed and relaxing: for an isotropic
+/// medium only the coupling, since its shear stiffness is sent on the nodes, otherwise the stiffnesses of all places.
 fn stiffnesses(program: &Discrete<f32>) -> [Vec<&[f32]>; 2] {
     let sent = match program.nodes.isotropic() {
         true => &COUPLING,

@@ -14,7 +14,7 @@ pub type Ends<A> = [Option<Arc<Mutex<RankEnd<A>>>>; 2];
 
 /// A request of a device to the server thread.
 pub enum Ask<U> {
-    /// Combine this with the parts of the other devices.
+    /// Combine this part with the parts of the other devices.
     Part(U),
     /// Take a step of the message exchange through a link: 0 to the rank below, 1 to the rank above.
     ExchangeStep(usize, ExchangeStep),
@@ -68,7 +68,7 @@ impl<'r, U, D> Server<'r, U, D> {
         }
     }
 
-    /// Links the first and the last of the devices to those of other ranks.
+    /// Links the first and the last device to devices of other ranks.
     pub fn outer<A: Accelerator>(
         &mut self,
         ends: &Ends<A>,
@@ -104,7 +104,7 @@ impl<'r, U, D> Server<'r, U, D> {
             match self.asks.recv() {
                 Ok((device, Ask::Part(part))) => parts[device] = Some(part),
                 // SAFETY: the ends of links keep the memory of messages until the run is over, and a device that has
-                // started a message waits for its end before it accesses that memory.
+                // started a message waits until the message is complete before it accesses that memory.
                 Ok((_, Ask::ExchangeStep(link, ExchangeStep::Start(message)))) => unsafe {
                     self.exchange.start(link, message)?;
                 },
@@ -134,7 +134,7 @@ impl<'r, U, D> Server<'r, U, D> {
         }
     }
 
-    /// Combines the records of this rank with those of all other ranks.
+    /// Combines the records of this rank with the records of all other ranks.
     pub fn of_ranks(&self, records: Vec<f32>) -> Result<Vec<f32>, Error> {
         let ranks = self.exchange.ranks;
         if ranks.size() == 1 {
@@ -147,7 +147,7 @@ impl<'r, U, D> Server<'r, U, D> {
     }
 }
 
-/// Combines records. Each value is computed by one device; the others hold +0.0 there, which has no bit set.
+/// Combines records. Each value is computed by one device; the others store +0.0 in its place, which has no bit set.
 pub fn together(parts: Vec<Vec<f32>>) -> Vec<f32> {
     let mut parts = parts.into_iter();
     let mut all = parts.next().unwrap_or_default();

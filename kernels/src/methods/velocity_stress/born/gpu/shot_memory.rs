@@ -64,7 +64,8 @@ impl Needs {
         })
     }
 
-    /// The distance between a part of a shot and that of the next one, which is also the length of a piece per shot.
+    /// The distance between a part of a shot and the same part of the next shot, which is also the length of a piece
+    /// per shot.
     fn distance(&self) -> usize {
         let (reversal, largest) = self.of_reversal();
         let parts: usize = self.parts.iter().map(|n| n.next_multiple_of(WHOLE)).sum();
@@ -118,7 +119,7 @@ impl<A: Accelerator> ShotMemory<A> {
         &self.needs
     }
 
-    /// The distance in numbers between a part of a shot and that of the next one.
+    /// The distance, in numbers, between a part of a shot and the same part of the next shot.
     pub fn distance(&self) -> usize {
         self.distance
     }
@@ -128,8 +129,8 @@ impl<A: Accelerator> ShotMemory<A> {
         self.parts[part as usize]
     }
 
-    /// Allocates `numbers` numbers for every shot; `ahead` is the number of such parts that will follow, including
-    /// this one.
+    /// Allocates `numbers` numbers for every shot; `ahead` is the number of parts of this kind that will follow,
+    /// including this one.
     fn take(&mut self, a: &A, numbers: usize, ahead: usize) -> Result<u64, Error> {
         let numbers = numbers.next_multiple_of(WHOLE);
         if self.last[0] - self.last[1] < numbers {

@@ -1,4 +1,4 @@
-//! Sizes of the parts of a run, and their offsets within one piece of memory each.
+//! Sizes of the parts of a run, and the offset of each within one piece of memory.
 
 use super::super::program::places;
 use super::resident;
@@ -12,7 +12,7 @@ pub fn after(address: u64, numbers: usize) -> u64 {
 /// Parts begin at multiples of this number, 64 bytes, the unit of memory accesses; a thread can read 16 bytes at once.
 pub const WHOLE: usize = 16;
 
-/// The offset of a part of `numbers` numbers after the previous ones.
+/// The offset of a part of `numbers` numbers that follows the previous parts.
 fn taken(next: &mut usize, numbers: usize) -> usize {
     let start = *next;
     *next += numbers.next_multiple_of(WHOLE);
@@ -34,11 +34,11 @@ pub struct Sizes {
     pub layers: [usize; 3],
     /// Mechanisms per stress.
     pub mechanisms: usize,
-    /// Rows of the grid if there is a free surface, else 0.
+    /// Rows of the grid if there is a free surface, otherwise 0.
     pub surface: usize,
     /// Length of a record.
     pub values: usize,
-    /// Whether quantities run at the receivers between two records.
+    /// Whether quantities are integrated at the receivers between two records.
     pub runs: bool,
     /// Numbers that images record of a step in addition.
     pub image_fields: usize,
@@ -166,7 +166,7 @@ impl Sizes {
         self.changes()[2] + (self.ndim - 1) * self.surface
     }
 
-    /// The parts of the adjoint derivatives; without a surface, those of stage 0 are part of a state.
+    /// The parts of the adjoint derivatives; without a surface, the part of stage 0 belongs to a state.
     pub fn derivatives(&self) -> Derivatives {
         let forces = if self.surface > 0 { self.ndim } else { 0 };
         let mut next = 0;

@@ -1,4 +1,4 @@
-//! The part of a grid that one of several devices holds: whole planes.
+//! The part of a grid on one of several devices: whole planes.
 
 use super::super::Number;
 use super::super::program::Discrete;
@@ -12,7 +12,7 @@ use std::ops::Range;
 pub struct Planes {
     /// Planes that the device computes.
     pub own: Range<usize>,
-    /// Planes in its memory: those that it computes, and at a cut some of its neighbour's.
+    /// Planes in its memory: the planes that it computes and, at a cut, some of its neighbour's.
     pub memory: Range<usize>,
 }
 
@@ -110,7 +110,7 @@ fn without_layers<T: Number>(program: &Discrete<T>) -> Range<usize> {
     low..low + (low..live.end).take_while(|line| !framed(line)).count()
 }
 
-/// A program with the planes that a device holds.
+/// A program with the planes of a device.
 #[derive(Clone, Copy)]
 pub struct LocalProgram<'a, T: Number> {
     pub program: &'a Discrete<T>,
@@ -168,7 +168,7 @@ impl<'a, T: Number> LocalProgram<'a, T> {
 mod tests {
     use super::Planes;
 
-    /// A device holds four planes of each neighbour; a derivative reaches two.
+    /// A device stores four planes of each neighbour; a derivative extends over two.
     #[test]
     fn planes_that_need_a_neighbour_lie_beside_cuts() {
         let between = |own: [usize; 2], memory: [usize; 2], planes: [usize; 2]| {

@@ -20,8 +20,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Threads per block: ACROSS along z, or half as many if there are few cells along z; in 3-D on ROWS rows; and the
-/// rest on planes.
+/// Threads per block: ACROSS along z, or half as many if there are few cells along z; in 3-D on ROWS rows; and all
+/// remaining threads on planes.
 const BLOCK: usize = 128;
 const ACROSS: usize = 16;
 const ROWS: usize = 4;
@@ -37,8 +37,8 @@ pub enum Drive<'a, A: Accelerator> {
     Sources,
     /// The sources; the background data that drive the scattered field are written to this address.
     Background(u64),
-    /// The sources; velocities and memory variables of the layers are written to a tape (second address), starting
-    /// from that of the previous step, if any.
+    /// The sources; velocities and memory variables of the layers are written to a tape (second address), starting from
+    /// the tape of the previous step, if any.
     Kept(Option<u64>, u64),
     /// Like `Kept`, with boundary saving: only the boundary of the velocities is written to the tape.
     Boundary(Option<u64>, u64, &'a Backwards<A>),
@@ -51,12 +51,12 @@ pub enum Drive<'a, A: Accelerator> {
 pub struct Device<A: Accelerator> {
     pub a: Arc<A>,
     pub planes: Planes,
-    /// The links to its neighbours while a run is in progress.
+    /// The links of this device to its neighbours while a run is in progress.
     pub links: RefCell<Option<Links<A>>>,
     /// Numbers of a plane of a field, and rows of a plane.
     pub a_plane: [usize; 2],
-    /// Stresses that are exchanged in a step of the run: those that are differentiated across planes, and those that
-    /// receivers read.
+    /// Stresses that are exchanged in a step of the run: the stresses that are differentiated across planes, and the
+    /// stresses that receivers read.
     pub travelling: Vec<usize>,
     /// The stresses that are differentiated across planes.
     pub differentiated: Vec<usize>,
@@ -64,7 +64,8 @@ pub struct Device<A: Accelerator> {
     /// The options of its kernel sources.
     pub variant: Variant,
     pub points: Points<A>,
-    /// The number of shots that run side by side, and the offset of a part of a shot from that of the previous one.
+    /// The number of shots that run side by side, and the offset of a part of a shot from the same part of the previous
+    /// shot.
     shots: usize,
     pub distance: Cell<usize>,
     kernels: Vec<Option<A::Kernel>>,
@@ -164,7 +165,7 @@ impl<A: Accelerator> Device<A> {
         self.distance.set(distance);
     }
 
-    /// The address of a part of a shot, given that of the first shot.
+    /// The address of a part of a shot, given its address in the first shot.
     pub fn of_shot(&self, address: u64, shot: usize) -> u64 {
         after(address, shot * self.distance.get())
     }
@@ -179,7 +180,7 @@ impl<A: Accelerator> Device<A> {
     /// # Safety
     /// `args` must be the structure of the kernel, with addresses that live until it is done.
     pub unsafe fn launch<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.launch_in(Stream::Main, pass, dims, args) }
     }
 
@@ -191,7 +192,7 @@ impl<A: Accelerator> Device<A> {
         let Some(kernel) = &self.kernels[pass as usize] else {
             return Ok(());
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.launch_on(stream, kernel, dims, args) }
     }
 
@@ -204,7 +205,7 @@ impl<A: Accelerator> Device<A> {
         let Some(kernel) = &self.kernels[pass as usize] else {
             return Ok(());
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.a.launch(Stream::Main, kernel, dims, &argument(args)) }
     }
 
@@ -222,7 +223,7 @@ impl<A: Accelerator> Device<A> {
         if stream == Stream::Main {
             self.end_exchange()?;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.a.launch(stream, kernel, dims, &argument(args)) }
     }
 
@@ -403,7 +404,7 @@ impl<A: Accelerator> Device<A> {
 
     /// Launches the sources of a stage of a step.
     fn inject(&self, args: &Args, when: (usize, usize), how: impl Fn(Inject) -> Inject) -> Result<(), Error> {
-        // Indices of stresses follow those of velocities.
+        // Indices of stresses follow the indices of velocities.
         let velocities = (self.sizes.ndim * self.sizes.len * size_of::<f32>()) as u64;
         let fields = [args.velocity, args.stress - velocities][when.0];
         let Some(inject) = self

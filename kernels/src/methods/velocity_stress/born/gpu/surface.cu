@@ -1,5 +1,5 @@
 // The free surface of the discrete program, its linearisation and its transpose, one thread per node;
-// born/adjoint_surface.rs has the formulas. No image is read by a thread other than the one that computes it.
+// born/adjoint_surface.rs has the formulas. Only the thread that computes an image reads it.
 
 // The derivative of a horizontal velocity along its own axis.
 INLINE REAL spread_of(const struct Args *a, int i, const struct Cell *c) {

@@ -1,8 +1,8 @@
 //! The reverse sweep on a device: checkpoints by a [`CheckpointSchedule`], with one segment recorded at a time.
 //!
-//! The first forward pass also records the receivers if a residual needs it, so a gradient runs every step
-//! once and, with two or more segments, all but those of the last segment once more. Shots that run side by side
-//! share all launches.
+//! The first forward pass also records the receivers if a residual needs it, so a gradient runs every step once and,
+//! with two or more segments, every step outside the last segment once more. Shots that run side by side share all
+//! launches.
 
 use super::super::engine::Source;
 use super::arguments::Args;
@@ -41,7 +41,7 @@ pub struct Sweep<'a, A: Accelerator> {
     pub coefficients: u64,
     /// The data of boundary saving, if the schedule uses it.
     pub boundary_saving: Option<BoundarySaving<A>>,
-    /// The first checkpoints of the run, which are kept on the host; each holds the states of all shots, one after
+    /// The first checkpoints of the run, which are kept on the host; each contains the states of all shots, one after
     /// the other.
     on_host: Vec<A::Pinned>,
     /// Number of checkpoints on the host.
@@ -192,7 +192,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         slot.map(of).transpose()
     }
 
-    /// Restores the fields of a mark; those of mark 0 are at rest.
+    /// Restores the fields of a mark; at mark 0 they are at rest.
     fn restore(&mut self, mark: usize) -> Result<(), Error> {
         let (slot, device) = (self.slot(mark)?, &self.on.device);
         let Some(number) = mark.checked_sub(1).filter(|_| slot.is_none()) else {
@@ -201,7 +201,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         let bytes = self.state() * size_of::<f32>();
         for shot in 0..device.shots() {
             let (from, to) = (&self.on_host[number], device.of_shot(self.run, shot));
-            // SAFETY: a checkpoint holds the states of all shots and lives as long as the sweep.
+            // SAFETY: a checkpoint contains the states of all shots and lives as long as the sweep.
             unsafe { device.a.upload(Stream::Main, from, shot * bytes, to, bytes)? };
         }
         Ok(())

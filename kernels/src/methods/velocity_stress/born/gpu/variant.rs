@@ -176,7 +176,7 @@ pub(super) enum Turn {
     StiffnessesInside,
 }
 
-/// The kernel source files of boundary saving. The last one is used only if the interior of a grid has separate
+/// The kernel source files of boundary saving. The last file is used only if the interior of a grid has separate
 /// kernels.
 const TURNS: [Text; 3] = [
     Text {
