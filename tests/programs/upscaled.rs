@@ -53,3 +53,64 @@ fn sheets_have_one_medium_in_either_direction() {
     let share = flat[2][middle] / flat[1][middle];
     assert!(share < 0.95, "{share}");
 }
+
+/// The sums for isotropic fine media give the media of the comparison of all nodes that other media need: a fine model in
+/// which c44 (in 2-D c13) of every node differs from that of an isotropic medium by 5e-6 is treated as anisotropic.
+#[test]
+fn isotropic_media_are_those_of_any_media() {
+    for (grid, cells) in [
+        ("n1=41 n2=37 d1=2 d2=2", 41 * 37),
+        ("n1=13 n2=11 n3=9 d1=2 d2=2 d3=2", 13 * 11 * 9),
+    ] {
+        let is_3d = grid.contains("n3");
+        for scheme in ["collocated", "staggered"] {
+            let desk = Desk::new();
+            // Graded rock, a sharp interface, and water above.
+            let rock = |cell: usize| -> [f32; 3] {
+                let [z, x] = if is_3d {
+                    [cell % 13, cell / 13 % 11 + 2 * (cell / 143)]
+                } else {
+                    [cell % 41, cell / 41]
+                };
+                let (z, x) = (z as f32, x as f32);
+                match (z < 3.0, z > 8.0 + 0.3 * x) {
+                    (true, _) => [1000.0, 2.25e9, 0.0],
+                    (_, false) => [2000.0 + 3.0 * z, 8e9 + 5e7 * x, 2e9 + 1e7 * (x * z)],
+                    _ => [2300.0 + x, 20e9 + 2e7 * x * z, 6e9 + 3e7 * z],
+                }
+            };
+            let upscaled = |name: &str, off: f32| {
+                let plane = |of: &dyn Fn([f32; 3]) -> f32| {
+                    (0..cells).map(|cell| of(rock(cell))).collect::<Vec<f32>>()
+                };
+                let [press, shear] = [plane(&|r| r[1]), plane(&|r| r[2])];
+                let lambda = plane(&|r| r[1] - 2.0 * r[2]);
+                let changed = |plane: &[f32]| plane.iter().map(|c| c * (1.0 + off)).collect::<Vec<f32>>();
+                let planes = if is_3d {
+                    let [p, s, l] = [&press, &shear, &lambda];
+                    [p, p, p, &changed(s), s, s, l, l, l].map(Clone::clone).concat()
+                } else {
+                    [press.clone(), press, shear, changed(&lambda)].concat()
+                };
+                let count = if is_3d { "n4=9" } else { "n3=4" };
+                desk.dataset("fineccc.rsf", &format!("{grid} {count}"), &planes);
+                desk.dataset("fine.rsf", grid, &plane(&|r| r[0]));
+                desk.ran(&format!(
+                    "sfupscale < fineccc.rsf den=fine.rsf n=2 scheme={scheme} denout={name}den.rsf > {name}.rsf"
+                ));
+                [
+                    desk.read(&format!("{name}den.rsf")),
+                    desk.read(&format!("{name}.rsf")),
+                ]
+            };
+            let ([density, c], [other_density, other]) = (upscaled("iso", 0.0), upscaled("any", -5e-6));
+            let scale = 26e9;
+            for (a, b) in density.iter().zip(&other_density) {
+                assert!((a - b).abs() < 1e-3, "{grid} {scheme}: density {a} and {b}");
+            }
+            for (k, (a, b)) in c.iter().zip(&other).enumerate() {
+                assert!((a - b).abs() < 3e-5 * scale, "{grid} {scheme} {k}: {a} and {b}");
+            }
+        }
+    }
+}
