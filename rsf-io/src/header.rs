@@ -26,6 +26,8 @@ pub struct Header {
     text: Vec<u8>,
     keys: BTreeMap<Vec<u8>, Vec<u8>>,
     inline: bool,
+    /// Its file, if it was read from one.
+    pub(crate) path: Option<PathBuf>,
 }
 
 impl Header {

@@ -99,7 +99,8 @@ impl Input {
         if let Some(message) = foreign::message(peek(&mut reader).map_err(at)?, path) {
             return Err(at(Error::new(message)));
         }
-        let header = Header::read(&mut reader).map_err(at)?;
+        let mut header = Header::read(&mut reader).map_err(at)?;
+        header.path = path.map(Path::to_path_buf);
         if header.is_empty() && !header.is_inline() {
             return Err(at(Error::new(foreign::emptied(&ids))));
         }

@@ -470,7 +470,10 @@ impl Job {
         let before = self.next_continued(&name)?;
         let history = self.history.as_ref();
         let format = history.map_or(Ok(Format::NATIVE_FLOAT), |header| header.format())?;
-        let output = Output::new(Parts {
+        let names = history.map_or_else(Vec::new, |header| {
+            header.mesh_files_from(pipe::name_of(&first).as_deref())
+        });
+        let mut output = Output::new(Parts {
             name,
             program: self.name.clone(),
             history: history.map_or_else(Vec::new, |header| header.history().to_vec()),
@@ -482,19 +485,8 @@ impl Job {
             dry: self.dry,
             before,
         })?;
+        names.iter().for_each(|(word, file)| output.put_text(word, file));
         self.warn_of_the_data_path(&output);
         Ok(output)
-    }
-
-    /// Warns once if the data path is used and seems to be wrong.
-    fn warn_of_the_data_path(&mut self, output: &Output) {
-        let used = output.layout() != &Layout::Stream && self.places.out.is_none();
-        if used
-            && !self.path_reported
-            && let Some(remark) = self.places.remark()
-        {
-            self.path_reported = true;
-            self.warn(&remark);
-        }
     }
 }

@@ -73,6 +73,34 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
     assert_eq!(bench.reals("a.rsf"), [7.0; 4]);
 }
 
+/// The header of a mesh names its other files, which stay where they are: a copy in another folder has their absolute
+/// names, even if that folder has files of these names.
+#[test]
+fn copies_of_meshes_find_the_files_of_the_mesh() {
+    let bench = Bench::new();
+    let mesh = "sfspike n1=4 n2=3 nostdin=y | sfdd type=int | sfput nodes=m-nodes.rsf pml=none.rsf";
+    bench.run(&format!(
+        "mkdir a b; for f in a b; do cd $f; sfspike n1=2 n2=8 nostdin=y > m-nodes.rsf; {mesh} > m.rsf; cd ..; done"
+    ));
+    let own = bench.path("b/m-nodes.rsf").canonicalize().unwrap();
+    let names = |line: &str| {
+        bench.run(&format!("cd a; rm -f c.rsf; {line}; sfcp c.rsf d.rsf"));
+        let header = bench.open("a/d.rsf");
+        ["nodes", "pml"].map(|word| header.header().text(word).unwrap_or_default())
+    };
+    for line in [
+        "sfcp ../b/m.rsf c.rsf",
+        "sfcp < ../b/m.rsf > c.rsf",
+        "sfput title=x < ../b/m.rsf | sfcp > c.rsf",
+        "cd ../b; sfcp m.rsf n.rsf; sfmv n.rsf ../a/c.rsf; cd ../a",
+    ] {
+        // A file that does not exist keeps its name.
+        assert_eq!(names(line), [own.to_str().unwrap(), "none.rsf"], "{line}");
+    }
+    // A copy next to the mesh has the names of the mesh.
+    assert_eq!(names("sfcp m.rsf c.rsf"), ["m-nodes.rsf", "none.rsf"]);
+}
+
 /// The attribute of data that were moved or copied together with their folder names a header that by now has data of
 /// its own.
 #[test]

@@ -97,6 +97,10 @@ const NUMBERS: &[Case] = &[
         &["cannot start causint (did you mean sfcausint ?)"],
     ),
     (
+        "touch sfmodel2d-gpu; PATH=$PATH:. sfdottest sfmodel2d mod=a.rsf dat=a.rsf",
+        &["cannot start sfmodel2d (did you mean sfmodel2d-gpu ?)"],
+    ),
+    (
         "sfdottest nothing mod=a.rsf dat=a.rsf",
         &["cannot start nothing: "],
     ),

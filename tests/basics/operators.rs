@@ -444,3 +444,35 @@ fn a_warning_of_an_operator_is_shown_once() {
     let messages = bench.messages("sfdottest ./loud mod=m.rsf dat=d.rsf seed=1");
     assert_eq!(messages.matches("it is late").count(), 1, "{messages}");
 }
+
+/// Data at other times than those that the operator writes are named, once, with both axes; axes that only number their
+/// samples, and those that differ by rounding, are not.
+#[test]
+fn axes_that_differ_from_those_of_the_operator_are_named() {
+    let bench = bench();
+    let words = "standard output of sfcausint adj=n has o1=0 d1=0.004, but";
+    bench.run("sfput o1=0 d1=0.004 < m.rsf > m4.rsf; sfput o1=0.002 < m4.rsf > late.rsf; sfput d1=0.002 < m4.rsf > fine.rsf");
+    for (data, theirs) in [("late.rsf", "o1=0.002 d1=0.004"), ("fine.rsf", "o1=0 d1=0.002")] {
+        for line in [
+            format!("sfdottest sfcausint seed=1 mod=m4.rsf dat={data}"),
+            format!("sfconjgrad sfcausint niter=3 mod=m4.rsf < {data} > found.rsf"),
+        ] {
+            let messages = bench.messages(&line);
+            assert_eq!(messages.matches(words).count(), 1, "{line}: {messages}");
+            assert!(
+                messages.contains(&format!("has {theirs}: an operator")),
+                "{messages}"
+            );
+            assert!(messages.contains("(sfput corrects a header)"), "{messages}");
+        }
+    }
+    bench.run("sfput o1=0.00001 < m4.rsf > near.rsf; sfput o1=5 < m.rsf > five.rsf");
+    for line in [
+        "sfdottest sfcausint seed=1 mod=m4.rsf dat=m4.rsf",
+        "sfdottest sfcausint seed=1 mod=m4.rsf dat=near.rsf",
+        "sfdottest sfcausint seed=1 mod=m.rsf dat=five.rsf",
+    ] {
+        let messages = bench.messages(line);
+        assert!(!messages.contains("warning"), "{line}: {messages}");
+    }
+}

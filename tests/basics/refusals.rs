@@ -45,7 +45,11 @@ const AXES: &[Case] = &[
         "n1= got `zero`, but must be a whole number >= 1",
     ),
     ("sfwindow < a.rsf j2=0", "j2= got `0`"),
-    ("sftransp < a.rsf plane=11", "plane= got `11`"),
+    (
+        "sftransp < a.rsf plane=11",
+        "plane=11: two different axes from 1 to 9",
+    ),
+    ("sftransp < a.rsf plane=10", "two different axes"),
     ("sftransp < a.rsf plane=22", "two different axes"),
     ("sftransp < a.rsf plane=7", "plane= got `7`"),
     ("sfcat a.rsf b.rsf axis=1", "n2=3 in a.rsf and n2=2 in b.rsf"),

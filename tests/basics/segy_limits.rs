@@ -136,3 +136,63 @@ fn intervals_of_su_are_whole_microseconds() {
         "{run:?}"
     );
 }
+
+/// An axis of depth in the header becomes one of times, with a warning that gives the way back.
+#[test]
+fn lengths_that_are_written_as_times_are_warned_of() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=9 d1=10 o1=20 unit1=m > a.rsf");
+    for program in ["sfsegywrite", "sfsuwrite"] {
+        let text = bench.messages(&format!("{program} < a.rsf tape=a.sgy"));
+        let expected = "unit1=m: trace headers hold times, so d1=10 m is written as 10 ms";
+        assert!(text.contains(expected), "{text}");
+    }
+    bench.run("sfsegywrite < a.rsf tape=a.sgy");
+    bench.run("sfsegyread tape=a.sgy | sfput d1=10 o1=20 unit1=m > b.rsf");
+    let [a, b] = ["a.rsf", "b.rsf"].map(|name| bench.axes(name, 1).remove(0));
+    assert_eq!((a.o, a.d, a.unit), (b.o, b.d, b.unit));
+    bench.run("sfput < a.rsf unit1=ms > c.rsf");
+    assert_eq!(bench.messages("sfsegywrite < c.rsf tape=a.sgy"), "");
+}
+
+/// Delays in fractions of a millisecond, which tscalar of the header table allows, survive; new headers hold whole ones.
+#[test]
+fn delays_keep_the_fractions_of_the_table() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=5 n2=3 d1=0.002 o1=0.1234 output=x1 > a.rsf");
+    let text = bench.messages("sfsegywrite < a.rsf tape=a.sgy format=5");
+    assert!(
+        text.contains("o1=0.1234 becomes a delay of 123 ms, because new headers hold whole milliseconds (a table tfile= whose tscalar is -10"),
+        "{text}"
+    );
+    let text = bench.messages("sfsuwrite < a.rsf tape=a.su");
+    assert!(
+        text.contains("whole milliseconds") && !text.contains("tfile="),
+        "{text}"
+    );
+    // Bytes 109 and 215 of the trace headers.
+    let mut file = bench.bytes("a.sgy");
+    for trace in 0..3 {
+        let header = 3600 + trace * (240 + 20);
+        file[header + 108..][..2].copy_from_slice(&1234_i16.to_be_bytes());
+        file[header + 214..][..2].copy_from_slice(&(-10_i16).to_be_bytes());
+    }
+    bench.put("b.sgy", &file);
+    bench.run("sfsegyread tape=b.sgy tfile=t.rsf > b.rsf");
+    let text = bench.messages("sfsegywrite < b.rsf tfile=t.rsf tape=c.sgy format=5");
+    assert!(text.is_empty(), "{text}");
+    assert!(bench.bytes("c.sgy")[3600..] == file[3600..]);
+    // Another beginning of the data moves the delays in their unit.
+    bench.run("sfput < b.rsf o1=0.1241 > d.rsf");
+    let text = bench.messages("sfsegywrite < d.rsf tfile=t.rsf tape=d.sgy format=5");
+    assert!(
+        text.contains("delrt of the first trace header is 123.4 ms, but the data begin at 124.1 ms (o1): 0.7 ms were added"),
+        "{text}"
+    );
+    bench.run("sfsegyread tape=d.sgy tfile=u.rsf > e.rsf");
+    assert_eq!(bench.axes("e.rsf", 1)[0].o, 0.1241);
+    // A delay that rounds to zero is not called -0.
+    bench.run("sfput < a.rsf o1=-0.34 d1=2 > f.rsf");
+    let text = bench.messages("sfsegywrite < f.rsf tape=f.sgy");
+    assert!(text.contains("o1=-0.34 becomes a delay of 0 ms"), "{text}");
+}

@@ -438,7 +438,7 @@ fn points_that_do_not_fit_are_refused() {
         ),
         (
             "sfpoints x=3e9 z=1 > far.rsf; sfsegywrite < a.rsf tape=b.sgy sou=far.rsf rec=rec.rsf",
-            "6 traces, but 3 receivers (rec=) of 1 shots",
+            "6 traces, but 3 receivers (rec=) in each shot (n3=1 of sou=) need 3",
         ),
         (
             "sfpoints x=3e9 z=1 n=2 > far.rsf; sfsegywrite < a.rsf tape=b.sgy sou=far.rsf rec=rec.rsf",

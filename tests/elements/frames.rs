@@ -158,6 +158,36 @@ fn receivers_in_layers_are_warned_of() {
     );
 }
 
+/// Sources and receivers in a sponge are warned of, before the run and by plan=y, and those on its inner edge are not.
+#[test]
+fn points_in_a_sponge_are_warned_of() {
+    let desk = desk();
+    add_layers(
+        &desk,
+        "surfaces=800,0 layers=8 nx=12 xmin=0 xmax=1200 absorb=xmin,xmax,bottom",
+        "box",
+    );
+    let messages = |words: &str| desk.ran(&format!("{RUN} mesh=box.rsf nt=2 {words} > d.rsf")).err;
+    assert!(!messages("sponge=250").contains("of an absorbing side"));
+    // The receivers are 320 and 250 m from the sides, and the source 380 m from the bottom.
+    for words in ["sponge=251", "sponge=251 plan=y"] {
+        let said = messages(words);
+        assert!(
+            said.contains("1 receiver is within 251 m of an absorbing side (the first is number 2), in the sponge, where waves are damped: move them out of it")
+                && !said.contains("source is within"),
+            "{said}"
+        );
+    }
+    let said = messages("sponge=400");
+    assert!(
+        said.contains("1 source is within 400 m") && said.contains("2 receivers are within 400 m"),
+        "{said}"
+    );
+    // The free top absorbs nothing.
+    desk.dataset("rec.rsf", "n1=2 n2=1", &[600.0, 10.0]);
+    assert!(!messages("sponge=350").contains("of an absorbing side"));
+}
+
 /// A grid that covers the box is enough for a mesh with layers around it: the layers have the values at its edges.
 #[test]
 fn values_at_the_edge_of_a_grid_go_on_in_layers() {

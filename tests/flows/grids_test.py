@@ -309,6 +309,8 @@ class Grids(Scratch):
                 self.assertLess(abs(distance * np.cos(np.radians(azimuth)) - float(found.y[j])), 0.5)
         with self.assertRaisesRegex(ValueError, r"x of the grid is from .* but that of the map from 12 to 15.*origin is \(latitude, longitude\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 12.1), x=(-5e4, 1e4, 11), y=(0, 1, 1))
+        with self.assertRaisesRegex(ValueError, "x=None: give an origin, a spacing and a number of samples"):
+            grids.local(grids.read(self.path("plane.nc")), (42.7, 13.2))
         with self.assertRaisesRegex(ValueError, r"x=\(0, 10\): give an origin, a spacing and a number of samples, .*, as in x=\(-1000, 10, 201\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 13.2), x=(0, 10), y=(0, 1, 1))
         # A map made by a user that does not give the units of its axes.

@@ -76,6 +76,17 @@ class Operators(Scratch):
         with self.assertRaisesRegex(ValueError, "sfmath has no adj="):
             sifaka.linop("math", line)
 
+    def test_data_at_other_times_are_named(self):
+        line = sifaka.run("spike", n1=6, o1=0, d1=0.01)
+        later = sifaka.run("sfput", line, o1=0.005)
+        sums = sifaka.linop("causint", line, later)
+        with self.assertWarnsRegex(sifaka.ProgramWarning, r"sfcausint with adj=n writes n1=6 o1=0 d1=0.01, but the data of this linop have n1=6 o1=0.005 d1=0.01: .*to_data\(\)$"):
+            sums @ np.ones(6)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sifaka.linop("causint", line, line) @ np.ones(6)
+            sifaka.linop("causint", line) @ np.ones(6)
+
     def test_pylops(self):
         import pylops
 

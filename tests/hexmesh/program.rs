@@ -155,7 +155,7 @@ fn wrong_parameters_are_a_sentence() {
         ),
         (
             "surfaces=0,100 layers=1 nx=2 ny=2",
-            vec!["not above surface 1", "z grows downwards"],
+            vec!["not above surface 1", "z grows downwards", "from the bottom up"],
         ),
         (
             "surfaces=100,0 layers=2 nx=6 ny=4 doubling=1",

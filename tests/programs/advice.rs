@@ -156,6 +156,10 @@ fn parameters_without_effect_are_warned_of() {
             "m0= has no effect with src=force, only with src=explosion or src=dc",
         ),
         ("absorb=none", "nb= has no effect with absorb=none"),
+        (
+            "edge=0.9",
+            "edge= has no effect with absorb=cpml, only with absorb=sponge",
+        ),
         ("faces=8,8,8,8", "nb= has no effect with faces="),
         ("absorb=sponge nb=20 kappa=2", "kappa= has no effect with absorb"),
         (
@@ -239,23 +243,6 @@ fn histories_that_the_run_cuts_are_warned_of() {
         "nt=4000000000000000000",
         &["nt=4000000000000000000", "memory", "dt="],
     );
-}
-
-#[test]
-fn couples_across_a_section_are_warned_of_once() {
-    let desk = desk(2);
-    desk.dataset("sou.rsf", "n1=2 n2=3", &[100.0, 90.0, 110.0, 90.0, 120.0, 90.0]);
-    let slips = [
-        90.0, 45.0, 90.0, 1e12, 30.0, 45.0, 90.0, 1e12, 60.0, 45.0, 0.0, 1e12,
-    ];
-    desk.dataset("mech.rsf", "n1=4 n2=3", &slips);
-    let run = desk.sh(&format!(
-        "{} src=dc mech=mech.rsf > data.rsf",
-        line(2).replace("m0=1e12", "")
-    ));
-    let warnings: Vec<&str> = run.err.lines().filter(|l| l.contains("SH waves")).collect();
-    assert_eq!((run.code, warnings.len()), (0, 1), "{run:?}");
-    assert!(warnings[0].contains("source 2 (and 1 more)"), "{run:?}");
 }
 
 #[test]

@@ -381,7 +381,7 @@ fn what_steps_do_not_have_is_refused() {
     let run = desk.sh(&format!("{} tdc=y < wav.rsf > d.rsf", shot::line(2)));
     assert_refused(
         &run,
-        "series 1 of the wavelet standard input begins with 45 % of its largest value",
+        "series 1 of the wavelet on standard input begins with 45 % of its largest value",
     );
 }
 

@@ -4,6 +4,7 @@ mod accuracy;
 mod advice;
 mod born;
 mod classes;
+mod couples;
 mod displacement_survey;
 mod earthquakes;
 mod element_gpus;

@@ -207,6 +207,22 @@ fn verb_prints_progress_and_speed_and_silence_is_the_default() {
     assert!(lines[0].contains("CPU, "));
 }
 
+/// A source on few nodes excites waves that the grid cannot propagate.
+#[test]
+fn narrow_bells_are_warned_of() {
+    let desk = desk(2);
+    for (nbell, warns) in [(0, true), (3, true), (4, false)] {
+        for words in ["", "plan=y"] {
+            let run = desk.ran(&format!(
+                "{} {words} < wav.rsf > data.rsf",
+                line(2).replace("nbell=3", &format!("nbell={nbell}"))
+            ));
+            let warning = format!("nbell={nbell} also excites slow waves of two nodes");
+            assert_eq!(run.err.contains(&warning), warns, "{run:?}");
+        }
+    }
+}
+
 #[test]
 fn a_run_that_records_nothing_is_warned_of() {
     let desk = desk(2);

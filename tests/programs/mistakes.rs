@@ -447,3 +447,30 @@ fn data_that_end_after_the_run_are_refused_with_their_time() {
     let expected = "ends at 1.098 s (n3=367 o3=0 d3=0.003) but this run at 0.06 s";
     assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
+
+/// With a density in g/cm3 waves of a stiffness in Pa are far too fast, and no step is short enough.
+#[test]
+fn waves_that_are_faster_than_any_in_the_earth_are_warned_of() {
+    for ndim in [2, 3] {
+        let desk = shot::desk(ndim);
+        let line = format!("{} < wav.rsf > data.rsf", shot::line(ndim));
+        let warning = "no wave in the Earth is faster than 14000 m/s; with axes in m, ccc= must be in Pa";
+        assert!(!desk.ran(&line).err.contains(warning));
+        let stiff: Vec<f32> = shot::stiffness(ndim).iter().map(|c| 1e9 * c).collect();
+        desk.dataset("ccc.rsf", &shot::stiffness_header(ndim), &stiff);
+        let run = desk.sh(&line);
+        assert!(
+            run.code == 1 && run.err.contains(warning) && run.err.contains("is unstable"),
+            "{run:?}"
+        );
+    }
+}
+
+/// Speeds of two units are reported as what they are, and not as an eigenvalue of the stiffness.
+#[test]
+fn layers_with_speeds_of_two_units_are_refused() {
+    let run = Desk::new()
+        .sh("sflayers horizons=50 rho=2000 vp=1.8 vs=1000 n1=21 n2=11 d1=10 d2=10 den=den.rsf > ccc.rsf");
+    let expected = "vp=1.8 vs=1000: vs is larger than vp, but is at most 0.866 vp in a solid";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
+}

@@ -225,3 +225,24 @@ fn meshes_refuse_staggered_shears() {
         "{run:?}"
     );
 }
+
+/// The pressure of water is zero at its free surface, which the warning about records of zeros says.
+#[test]
+fn records_of_zero_pressure_have_their_reason() {
+    let desk = crate::velocity_stress::desk(2);
+    desk.ran("sfbasics math < vs.rsf output=0 > no.rsf");
+    let top = desk.axes("vp.rsf", 1)[0].o;
+    desk.dataset("top.rsf", "n1=2 n2=1", &[120.0, top]);
+    let line = crate::velocity_stress::line(2).replace("vs=vs.rsf", "vs=no.rsf free=y");
+    let messages = |words: &str| desk.ran(&format!("{line} {words} > data.rsf")).err;
+    let at_surface = messages("rec=top.rsf data=pressure");
+    assert!(
+        at_surface.contains("all data are zero: either no wave reached a receiver, or all receivers lie where the pressure is zero"),
+        "{at_surface}"
+    );
+    let silent = messages("rec=top.rsf m0=0");
+    assert!(
+        silent.contains("all data are zero: no wave reached a receiver; check the sources"),
+        "{silent}"
+    );
+}

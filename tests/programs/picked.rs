@@ -34,13 +34,15 @@ fn picked_shots_are_those_of_the_survey() {
     // Shots that are not evenly spaced have no positions on the axis, which then counts them from 0.
     let desk = desk(2);
     let points: Vec<f32> = (0..4).flat_map(|k| [100.0 + 10.0 * k as f32, 100.0]).collect();
-    desk.dataset("four.rsf", "n1=2 n2=1 n3=4 o3=100 d3=10", &points);
+    desk.dataset("four.rsf", "n1=2 n2=1 n3=4 o3=100 d3=10 unit3=m", &points);
     desk.ran(&format!(
         "{} > some.rsf",
         with(2, "four.rsf", "rec0.rsf", "shots=1,2,4")
     ));
     let axis = &desk.axes("some.rsf", 4)[3];
     assert_eq!((axis.n, axis.o, axis.d), (3, 0.0, 1.0));
+    // Numbers have no unit.
+    assert_eq!(axis.unit.as_deref().unwrap_or_default(), "");
     // Selected shots keep their numbers.
     let run = desk.ran(&format!(
         "{} > some.rsf",

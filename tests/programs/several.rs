@@ -250,7 +250,7 @@ fn what_does_not_go_together_is_refused() {
         ("data=das", "(sfpoints x=0 z=1 > along.rsf is straight down)"),
         (
             "data=das along=two.rsf",
-            "has 2 directions, but there are 3 receivers: give one direction for all or one for each",
+            "has 2 directions for 3 receivers: give one direction for all or one for each",
         ),
         (
             "data=das along=zero.rsf",

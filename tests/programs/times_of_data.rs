@@ -49,6 +49,18 @@ fn operators_resample() {
         of("sfvsborn2d-gpu", "dtout=0.0023")
     ));
     assert_eq!(desk.axes("data.rsf", 4), desk.axes("coarse.rsf", 4));
+    // The same number of samples at other times is named with the remedy.
+    desk.ran("sfbasics put o3=0.0005 < data.rsf > late.rsf");
+    let line = of(
+        "sfbasics dottest sfvsborn2d-gpu mod=dm.rsf dat=late.rsf seed=3",
+        "dtout=0.0023",
+    );
+    let messages = desk.ran(&line).err;
+    assert!(
+        messages.contains("has o3=0 d3=0.0023, but dat=late.rsf has o3=0.0005 d3=0.0023")
+            && messages.contains("dtout= makes the operator write data at the times 0, dtout"),
+        "{messages}"
+    );
     let back = |extra: &str| {
         desk.ran(&format!("{} < data.rsf > back.rsf", of("sfvsborn2d-gpu", extra)));
         desk.read("back.rsf")

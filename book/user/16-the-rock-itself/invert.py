@@ -140,10 +140,18 @@ def main(words):
         sys.exit(f"bands=, iterations= and smooth= have {', '.join(str(len(values)) for values in numbers)} numbers: give one of each for every band")
     if len(own["out"].split(",")) != len(NAMES):
         sys.exit(f"out={own['out']}: give a name for each of {' and '.join(NAMES)}, with a comma between them")
+    program = dict(word.partition("=")[::2] for word in words[1:])
+    missing = [f"{key}=" for key in ("sou", "nt") if key not in program]
+    if missing:
+        what = f"{' and '.join(missing)} of {words[0]}" if words else "the program"
+        sys.exit(f"missing: {what}; after the parameters of this script come the program and its own, as in sfvsgrad2d-gpu den=den.rsf sou=sou.rsf rec=rec.rsf nt=760 dt=0.0025")
     bands = zip(*numbers)
-    data, wavelet, *start = (rsfdata.read(own[key]) for key in ("data", "series", *NAMES))
-    sources = next(word[4:] for word in words if word.startswith("sou="))
-    quiet, models, curve = near_sources(start[0], sources, float(own["quiet"])), start, []
+    try:
+        data, wavelet, *start = (rsfdata.read(own[key]) for key in ("data", "series", *NAMES))
+        quiet = near_sources(start[0], program["sou"], float(own["quiet"]))
+    except (OSError, rsfdata.RsfError) as fault:
+        sys.exit(f"invert.py: {fault}")
+    models, curve = start, []
     with tempfile.TemporaryDirectory() as folder:
         for corner, iterations, smooth in bands:
             survey = Survey(words, folder, data, wavelet, corner)

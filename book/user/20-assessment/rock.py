@@ -8,7 +8,7 @@ import random
 import sys
 
 # The smallest and the largest value, and the allowed relative error of an answer.
-RANGES = {"v1": (1900, 2300, 0.01), "h1": (400, 600, 0.03), "v2": (2600, 3200, 0.15), "h2": (400, 600, 0.15)}
+RANGES = {"v1": (1900, 2300, 0.01), "h1": (400, 600, 0.03), "v2": (2600, 3200, 0.2), "h2": (400, 600, 0.2)}
 UNITS = {"v": "m/s", "h": "m"}
 
 

@@ -336,7 +336,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
             };
             bail!(
                 "surface {} of surfaces= (z={high}) is not above surface {} (z={low}) at {shown}; z grows \
-                downwards, and a layer cannot pinch out",
+                downwards, surfaces= and layers= are lists from the bottom up, and a layer cannot pinch out",
                 layer + 2,
                 layer + 1
             );

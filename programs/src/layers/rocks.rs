@@ -87,7 +87,10 @@ impl Rock {
     /// Returns an error for values that do not describe an elastic medium.
     pub(super) fn at(&self, z: f64) -> Result<Medium> {
         let [rho, vp, vs] = self.values(z);
-        let there = || format!("at z={} with rho={rho} vp={vp} vs={vs}", z as f32);
+        let there = || {
+            let [z, rho, vp, vs] = [z, rho, vp, vs].map(|v| v as f32);
+            format!("at z={z} with rho={rho} vp={vp} vs={vs}")
+        };
         let sound = [rho, vp, vs].iter().all(|v| v.is_finite()) && rho > 0.0 && vp > 0.0 && vs >= 0.0;
         if !sound {
             bail!(
@@ -104,6 +107,10 @@ impl Rock {
         let table = Coefficients::All.table(3);
         let values: Vec<f64> = table.pairs.iter().map(|&pair| rotate::entry(&c, pair)).collect();
         match triclinic::fault(3, &values) {
+            Some(_) if vs > vp => bail!(
+                "{}: vs is larger than vp, but is at most 0.866 vp in a solid; vp= and vs= take numbers of one unit",
+                there()
+            ),
             Some(fault) => bail!("{}: {fault}", there()),
             None => Ok((rho, c)),
         }

@@ -36,8 +36,14 @@ times through layers that are thinner than a coarse cell are accurate to 0.2 % o
 (collocated). A model of scheme=staggered is refused as input, because its shear stiffnesses lie between the nodes.
 
 scheme=staggered writes the planes for the velocity-stress programs as sflayers does. Where fluid meets solid, a node \
-averages only its own cell. Windows contain (8n)^2 fine nodes in 2-D and (8n)^3 in 3-D: if every fine node differs \
-from its neighbours, large 3-D models take a long time.";
+averages only its own cell. Fine models of isotropic rock take seconds to minutes. If any node is anisotropic, and where \
+fluid meets solid, the (8n)^2 fine nodes of a window in 2-D, or (8n)^3 in 3-D, are compared with one another: this takes \
+one processor about 30 ms for a node of a 3-D model with n=4.
+
+Forces and receivers of displacement are right in the effective medium (0.1 % in a tested case with layers of 8 m, 6 Hz \
+and n=4). Explosions and other moments, and receivers of strain, are not, because their amplitudes depend on the thin \
+layer in which they lie: there an explosion is 32 % too weak, and a strain 1.6 times too large. Put them where the fine \
+medium is uniform over a window (8n nodes), or scale the moment.";
 
 const EXAMPLE: &str = "\
 sfspike n1=801 n2=801 d1=2.5 d2=2.5 nsp=2 k1=1,400 l1=399,801 mag=2000,3500 > vp.rsf

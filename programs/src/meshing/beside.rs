@@ -6,10 +6,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use rsf_io::{Header, Job};
-
-/// Parameters that name the files of a mesh.
-pub const WORDS: [&str; 6] = ["nodes", "regions", "materials", "absorbing", "free", "pml"];
+use rsf_io::{Header, Job, MESH_WORDS, folder_of, mesh_file};
 
 /// The largest number of bytes of a file that are read as the header of a mesh.
 const LONGEST_HEADER: u64 = 1 << 20;
@@ -74,7 +71,7 @@ impl Names {
 
     /// The files that exist.
     fn there(&self) -> impl Iterator<Item = PathBuf> {
-        WORDS
+        MESH_WORDS
             .iter()
             .map(|word| self.of_file(word).0)
             .filter(|path| path.exists())
@@ -98,7 +95,7 @@ impl Names {
         if own.is_empty() {
             return Ok(());
         }
-        let mut folders = vec![folder(&self.base), folder(output)];
+        let mut folders = vec![folder_of(&self.base), folder_of(output)];
         folders.dedup();
         for header in folders.into_iter().flat_map(headers) {
             let named = named(&header);
@@ -113,24 +110,6 @@ impl Names {
             }
         }
         Ok(())
-    }
-}
-
-/// The path of a file that the header of a mesh names: in the folder of that header or, otherwise, as named.
-pub fn placed(header: &Path, named: &str) -> PathBuf {
-    let beside = folder(header).join(named);
-    if beside.exists() {
-        beside
-    } else {
-        PathBuf::from(named)
-    }
-}
-
-/// The folder of a file, `.` for a bare name.
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
     }
 }
 
@@ -151,15 +130,8 @@ fn named(path: &Path) -> Vec<PathBuf> {
     else {
         return Vec::new();
     };
-    let has_elements = header
-        .format()
-        .is_ok_and(|format| format.kind == rsf_io::Kind::Int)
-        && [4, 8, 9, 27].contains(&header.int("n1").unwrap_or(0));
-    let words = WORDS.iter().filter(|_| has_elements);
-    words
-        .filter_map(|word| header.text(word))
-        .map(|named| placed(path, &named))
-        .collect()
+    let files = header.mesh_files().into_iter();
+    files.map(|(_, named)| mesh_file(path, &named)).collect()
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use kernels::mesh::Material;
-use rsf_io::{Axis, Input, Job, Kind, Output};
+use rsf_io::{Axis, Input, Job, Kind, Output, mesh_file};
 
-use super::beside::{self, Names};
+use super::beside::Names;
 use super::{RawMesh, countable};
 
 /// Opens the datasets of a mesh.
@@ -40,8 +40,7 @@ impl Files<'_> {
         };
         let shown = format!("{word}={named} of {}", whole.name());
         Ok(Some(
-            self.job
-                .open_as(shown, beside::placed(header, &named).as_os_str())?,
+            self.job.open_as(shown, mesh_file(header, &named).as_os_str())?,
         ))
     }
 }

@@ -1,6 +1,7 @@
 //! Distributed acoustic sensing: the strain along fibres, computed from the records of receivers.
 
 use super::acquisition;
+use super::words::counted;
 use anyhow::bail;
 use kernels::grid::points::Point;
 use rsf_io::Job;
@@ -35,9 +36,9 @@ impl Fibre {
         let given = acquisition::points(job, file, ndim)?;
         if ![1, channels].contains(&given.len()) {
             bail!(
-                "{name} has {} directions, but there are {channels} receivers: give one direction for all or \
-                one for each",
-                given.len()
+                "{name} has {} for {}: give one direction for all or one for each",
+                counted(given.len(), "direction"),
+                counted(channels, "receiver")
             );
         }
         let unit = |(k, point): (usize, &Point)| -> anyhow::Result<[f64; 3]> {

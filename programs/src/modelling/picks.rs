@@ -105,15 +105,18 @@ impl Picks {
     /// The axis of the picked shots, given the axis of all shots; unevenly spaced shots are counted from 0.
     pub fn axis(&self, axis: &Axis) -> Axis {
         let n = self.count();
-        let (o, d) = match (step(&self.numbers), self.numbers.first()) {
-            (Some(step), Some(&first)) => (axis.at(first as f64), step as f32 * axis.d),
-            _ => (0.0, 1.0),
-        };
-        Axis {
-            n,
-            o,
-            d,
-            ..axis.clone()
+        match (step(&self.numbers), self.numbers.first()) {
+            (Some(step), Some(&first)) => Axis {
+                n,
+                o: axis.at(first as f64),
+                d: step as f32 * axis.d,
+                ..axis.clone()
+            },
+            // Numbers of shots have no unit.
+            _ => Axis {
+                label: axis.label.clone(),
+                ..Axis::new(n, 0.0, 1.0)
+            },
         }
     }
 
@@ -313,17 +316,17 @@ mod tests {
 
     #[test]
     fn the_axis_is_that_of_the_picked_shots() {
-        let axis = Axis::new(20, 100.0, 25.0).label("x");
-        for (text, n, o, d) in [
-            ("3", 1, 150.0, 25.0),
-            ("2-8", 7, 125.0, 25.0),
-            ("2-8:3", 3, 125.0, 75.0),
-            ("1,2,4", 3, 0.0, 1.0),
+        let axis = Axis::new(20, 100.0, 25.0).label("x").unit("m");
+        for (text, n, o, d, unit) in [
+            ("3", 1, 150.0, 25.0, Some("m")),
+            ("2-8", 7, 125.0, 25.0, Some("m")),
+            ("2-8:3", 3, 125.0, 75.0, Some("m")),
+            ("1,2,4", 3, 0.0, 1.0, None),
         ] {
             let own = Picks::parse(text, 20).unwrap().axis(&axis);
             assert_eq!(
-                (own.n, own.o, own.d, own.label.as_deref()),
-                (n, o, d, Some("x")),
+                (own.n, own.o, own.d, own.label.as_deref(), own.unit.as_deref()),
+                (n, o, d, Some("x"), unit),
                 "{text}"
             );
         }

@@ -5,6 +5,7 @@ use super::checksum::Checksum;
 use super::picks::Picks;
 use super::record::Outputs;
 use super::settings;
+use super::words::counted;
 use anyhow::{Context, bail};
 use kernels::grid::points::Point;
 use rsf_io::{Axis, Input, Job};
@@ -59,10 +60,10 @@ impl Spreads {
             || (receivers.len() != count && receivers.len() != 1)
         {
             bail!(
-                "{} has {} shots (n3=) and {} has {}: both must have the same number, or one of them must \
+                "{} has {} (n3=) and {} has {}: both must have the same number, or one of them must \
                 have only one",
                 names[0],
-                sources.len(),
+                counted(sources.len(), "shot"),
                 names[1],
                 receivers.len()
             );

@@ -64,9 +64,16 @@ pub fn warn_of_growth(job: &Job, factor: f32, shots: Option<&str>) {
 
 /// Warns of a run whose data are all zero.
 pub fn warn_of_zeros(job: &Job) {
-    job.warn(
-        "all data are zero: no wave reached a receiver; check the sources, their histories or wavelets, and the number of steps",
-    );
+    let of_pressure = job.given("data") && job.choice("data").is_ok_and(|quantity| quantity == "pressure");
+    let why = match of_pressure {
+        true => {
+            "either no wave reached a receiver, or all receivers lie where the pressure is zero, which it is at a free surface of water and in rock on meshes: lower such receivers or move them into the fluid (data=velocity records what moves there), or else"
+        }
+        false => "no wave reached a receiver;",
+    };
+    job.warn(&format!(
+        "all data are zero: {why} check the sources, their histories or wavelets, and the number of steps"
+    ));
 }
 
 /// A number with its noun, as in `1 source` or `2 sources`.

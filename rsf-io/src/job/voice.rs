@@ -5,6 +5,8 @@ use std::sync::PoisonError;
 
 use super::Job;
 use crate::command::{slip, strict};
+use crate::output::Output;
+use crate::place::Layout;
 use crate::{Error, Result};
 
 impl Job {
@@ -13,11 +15,20 @@ impl Job {
     /// # Errors
     /// Returns an error under RSF_STRICT=1.
     pub fn warn_of_word(&self, text: &str) -> Result<()> {
-        if strict() {
-            return Err(Error::new(format!("{text} (RSF_STRICT is set)")));
-        }
+        self.refuse_word(text)?;
         self.warn(&format!("{text}; RSF_STRICT=1 makes this an error"));
         Ok(())
+    }
+
+    /// Refuses a word that the program does not know under RSF_STRICT=1.
+    ///
+    /// # Errors
+    /// Returns an error under RSF_STRICT=1.
+    pub fn refuse_word(&self, text: &str) -> Result<()> {
+        match strict() {
+            true => Err(Error::new(format!("{text} (RSF_STRICT is set)"))),
+            false => Ok(()),
+        }
     }
 
     /// The parameter that an undeclared key differs from by one letter.
@@ -48,5 +59,17 @@ impl Job {
         // One write keeps lines of several threads apart; a closed stderr is no reason to stop.
         let line = format!("{}: {text}\n", self.name);
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+
+    /// Warns once if the data path is used and looks wrong.
+    pub(super) fn warn_of_the_data_path(&mut self, output: &Output) {
+        let used = output.layout() != &Layout::Stream && self.places.out.is_none();
+        if used
+            && !self.path_reported
+            && let Some(remark) = self.places.remark()
+        {
+            self.path_reported = true;
+            self.warn(&remark);
+        }
     }
 }

@@ -180,22 +180,30 @@ class Accessor:
         return plane.plot.imshow(x=across, y=down, ax=ax, **{**usual, **words})
 
     def wiggles(self, ax: Any = None, scale: float = 1.0, every: int = 1, **words: Any) -> Any:
-        """Draws the traces side by side with matplotlib, time downwards, and returns the axes."""
+        """Draws the traces side by side with matplotlib, time downwards, and returns the axes. Of one receiver these are its components."""
         plane = self._array.squeeze(drop=True)
         if plane.ndim != 2:
             raise ValueError(f"wiggles have two axes, but these are {', '.join(map(str, plane.dims))}: select with sel() or isel()")
-        down = next((name for name in ("t", "Time", "time", "z", plane.dims[-1]) if name in plane.dims))
+        named = [name for name in plane.dims if plane[name].dtype.kind not in "biuf"]
+        usual = ["t", "Time", "time", "z", *reversed(plane.dims)]
+        down = next((name for name in usual if name in plane.dims and name not in named), None)
+        if down is None:
+            raise ValueError(f"wiggles need an axis of numbers, but {' and '.join(map(str, named))} have names: select with sel() or isel()")
         (across,) = [name for name in plane.dims if name != down]
         if ax is None:
             from matplotlib import pyplot
 
             ax = pyplot.gca()
         traces = plane.transpose(across, down)[::every]
-        step = float(traces[across][1] - traces[across][0]) if traces.sizes[across] > 1 else 1.0
+        # Traces with names, such as components, are one unit apart.
+        at = np.arange(traces.sizes[across], dtype="f8") if across in named else traces[across].values.astype("f8")
+        step = at[1] - at[0] if at.size > 1 else 1.0
         largest = float(np.abs(traces.values).max()) or 1.0
-        for trace in traces:
-            ax.plot(float(trace[across]) + scale * step / largest * trace.values, trace[down].values, **{"color": "black", "linewidth": 0.7, **words})
+        for place, trace in zip(at, traces):
+            ax.plot(place + scale * step / largest * trace.values, trace[down].values, **{"color": "black", "linewidth": 0.7, **words})
         ax.set_ylim(float(plane[down][-1]), float(plane[down][0]))
+        if across in named:
+            ax.set_xticks(at, [str(name) for name in traces[across].values])
         ax.set_xlabel(_named(plane[across]))
         ax.set_ylabel(_named(plane[down]))
         return ax

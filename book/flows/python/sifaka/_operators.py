@@ -1,6 +1,7 @@
 """Programs with adj= as linear operators, for scipy and libraries that build on it."""
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ import rsfdata
 import xarray
 
 from ._arrays import dataset
+from ._messages import warn
 from ._programs import Call, Progress
 
 
@@ -19,7 +21,7 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
     """A program with adj= as a scipy.sparse.linalg.LinearOperator of single precision.
 
     model, data: the inputs of the program with adj=n and with adj=y, as arrays or names of files; only their axes matter. Without `data` the program
-    runs once on zeros to find its axes. Both are given by position, because programs have parameters of these names, as data="pressure".
+    runs once on zeros to find its axes; a warning names axes of `data`, such as times, that differ from the axes of the program's output. Both are given by position, because programs have parameters of these names, as data="pressure".
     parameters: the parameters of the program. Arrays are written once, and every product is a run.
 
     The operator has to_model(vector) and to_data(vector), which return DataArrays. `pylops.aslinearoperator` (or `pylops.LinearOperator`) accepts it.
@@ -59,7 +61,10 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
             return answer.array.ravel()
 
         def _matvec(self, vector: np.ndarray) -> np.ndarray:
-            return self.fitting(self.apply(vector, self.model, "n"), self.data)
+            answer = self.apply(vector, self.model, "n")
+            values = self.fitting(answer, self.data)
+            compare(answer, self.data, self.call)
+            return values
 
         def _rmatvec(self, vector: np.ndarray) -> np.ndarray:
             answer = self.apply(vector, self.data, "y")
@@ -78,6 +83,26 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
             return self.data.like(np.reshape(vector, self.data.array.shape)).to_xarray()
 
     return Operator()
+
+
+def compare(written: rsfdata.Dataset, data: rsfdata.Dataset, call: Call) -> None:
+    """Warns if the data that a program writes have other axes than the data that its adjoint reads."""
+    pairs = enumerate(itertools.zip_longest(written.axes, data.axes, fillvalue=rsfdata.Axis(1)), 1)
+    differ = [(number, pair) for number, pair in pairs if different(*pair)]
+    if differ:
+        words = [", ".join(f"n{number}={pair[which].n} o{number}={pair[which].o:g} d{number}={pair[which].d:g}" for number, pair in differ) for which in (0, 1)]
+        cure = ", or dtout= if the times shall be 0, dtout, 2 dtout and so on" if "dtout" in call.params else ""
+        warn(
+            f"{call.name} with adj=n writes {words[0]}, but the data of this linop have {words[1]}: a program that takes its axes from its input, as times, is then given other data with adj=y "
+            f"than it writes, and is not the transpose: leave out the data of linop and make your own like linop.to_data(){cure}"
+        )
+
+
+def different(one: rsfdata.Axis, other: rsfdata.Axis) -> bool:
+    """Whether two axes differ by more than the rounding of single precision; axes that only number their samples differ in length only."""
+    ends = [one.o - other.o, one.o - other.o + (one.n - 1) * (one.d - other.d)]
+    numbers = not one.unit and one.d == 1 and one.o in (0, 1)
+    return one.n != other.n or one.n > 1 and not numbers and max(map(abs, ends)) > 0.02 * abs(one.d)
 
 
 def template(like: Any) -> rsfdata.Dataset:

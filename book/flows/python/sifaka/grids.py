@@ -89,11 +89,11 @@ def write(path: Path, data: xarray.DataArray) -> None:
     whole.to_netcdf(path)
 
 
-def local(grid: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis) -> xarray.DataArray:
+def local(grid: xarray.DataArray, origin: Tuple[float, float], x: Optional[Axis] = None, y: Optional[Axis] = None) -> xarray.DataArray:
     """Interpolates the map or model to a regular grid in metres around `origin` (latitude and longitude, or y and x of the map): x east and y north, each as
     origin, spacing, number. The interpolation between the four surrounding values is bilinear."""
     for name, axis in (("x", x), ("y", y)):
-        if np.ndim(axis) != 1 or len(axis) != 3:
+        if axis is None or np.ndim(axis) != 1 or len(axis) != 3:
             raise ValueError(f"{name}={axis}: give an origin, a spacing and a number of samples, in metres from origin=, as in {name}=(-1000, 10, 201)")
     east, north = (axis[0] + axis[1] * np.arange(axis[2]) for axis in (x, y))
     if grid["x"].attrs.get("units") == "degrees_east":

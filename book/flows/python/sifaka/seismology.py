@@ -65,13 +65,15 @@ def time_of(event: Any) -> Any:
     return None if event is None else getattr(hypocentre_of(one_event(event)), "time", None)
 
 
-def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0, event: Any = None) -> Tuple[np.ndarray, List[str]]:
+def receivers(inventory: Any, origin: Any = None, ground: float = 0.0, event: Any = None) -> Tuple[np.ndarray, List[str]]:
     """Points for rec= (x east, y north, z down from the height `ground`, in m) and names of the stations of an inventory.
 
     event: the earthquake, whose time chooses the epoch of a station that was moved; without it the latest epoch is taken, with a warning.
     """
     if not isinstance(inventory, obspy.Inventory):
         raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), but this is a {type(inventory).__name__}")
+    if origin is None:
+        raise TypeError("origin= is missing: (latitude, longitude) of x = y = 0")
     stations = places(inventory, time_of(event))
     for name, (latitude, longitude, *_) in stations.items():
         away = np.hypot(*local(latitude, longitude, origin))
@@ -299,6 +301,17 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     return stream
 
 
+def whole_milliseconds(trace: Any) -> Any:
+    """The trace with the origin time relative to the reference time that ObsPy writes, in whole milliseconds: ObsPy moves only B."""
+    keys = trace.stats.get("sac", {})
+    if "b" not in keys or "o" not in keys or "nzyear" in keys:
+        return trace
+    cut = (trace.stats.starttime - keys["b"]).microsecond % 1000
+    stats = trace.stats.copy()
+    stats.sac["o"] = keys["o"] + 1e-6 * cut
+    return obspy.Trace(trace.data, stats)
+
+
 def write_sac(folder: str, stream: Any) -> List[str]:
     """Writes a SAC file for each trace, named after it, and returns the paths. Warns of traces without coordinates."""
     lacking = sum("stla" not in trace.stats.get("sac", {}) for trace in stream)
@@ -310,12 +323,14 @@ def write_sac(folder: str, stream: Any) -> List[str]:
     os.makedirs(folder, exist_ok=True)
     paths = [os.path.join(folder, f"{trace.id}.SAC") for trace in stream]
     for path, trace in zip(paths, stream):
-        trace.write(path, format="SAC")
+        whole_milliseconds(trace).write(path, format="SAC")
     return paths
 
 
 def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
     """Converts the channels of data to components of a grid: the inverse of to_stream with the same orient=."""
+    if not isinstance(orient, Mapping):
+        raise TypeError(f"orient={orient!r}: give EAST_NORTH or GRID of seismology, or a dict like these")
     names: Dict[str, Tuple[str, float]] = {}
     for name, (letter, factor) in orient.items():
         names.setdefault(letter, (name, factor))

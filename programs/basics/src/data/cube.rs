@@ -210,11 +210,17 @@ pub fn put_keys(job: &Job, output: &mut Output, is_key: impl Fn(&str) -> bool) -
     for (key, value) in job.keys().iter().filter(|(key, _)| is_key(key)) {
         let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
         let usual = matches!(name, "o" | "d" | "label" | "unit" | "title");
-        let message = format!("{key}= is not a parameter of this program: it is written to the header");
+        let unknown = format!("{key}= is not a parameter of this program");
         match job.slip_of(key) {
             _ if usual => {}
-            Some(meant) => job.warn_of_word(&format!("{message} (did you mean {meant}= ?)"))?,
-            None => job.warn(&message),
+            Some(meant) => {
+                let meant = format!("did you mean {meant}= ?");
+                job.refuse_word(&format!("{unknown} ({meant}); sfput writes it to a header"))?;
+                job.warn(&format!(
+                    "{unknown}: it is written to the header ({meant}); RSF_STRICT=1 makes this an error"
+                ));
+            }
+            None => job.warn(&format!("{unknown}: it is written to the header")),
         }
         output.put_raw(key, &value.to_string_lossy());
     }

@@ -15,9 +15,10 @@ pub static SPEC: Program = Program {
     usage: "PROGRAM mod=model.rsf dat=data.rsf key=value ...",
     comments: "Draws a random model m and random data d, both uniform from 0 to 1, with the axes of mod= and dat=. It \
 prints the dot product of L m with d, the dot product of L'd with m, and their difference as a fraction of the first. \
-For an operator L and its exact adjoint L' both products are equal except for rounding.\n\n
+For an operator L and its exact adjoint L' both products are equal except for rounding.\n\n\
 PROGRAM is the name or path of the operator, and the parameters after it are passed on. It is started with adj=n (model \
-in, data out) and with adj=y (data in, model out), and must read standard input and write standard output.\n\n\
+in, data out) and with adj=y (data in, model out), and must read standard input and write standard output. The axes of dat= \
+must be those that PROGRAM writes with adj=n, times (o3=, d3= of modelling programs) included; a warning names others.\n\n\
 Differs from Madagascar: mod=, dat=, seed= and tol= are not passed on to PROGRAM; a program that fails is an error; \
 seed=, tol= and the third line are new.",
     example: "sfspike n1=100 > d.rsf\nsfdottest sfcausint mod=d.rsf dat=d.rsf",

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
-use rsf_io::{Input, Job, Kind, Output};
+use rsf_io::{Axis, Input, Job, Kind, Output};
 
 use super::cube::{self, PIECE};
 
@@ -17,6 +17,8 @@ use super::cube::{self, PIECE};
 pub struct Operator {
     program: OsString,
     words: Vec<OsString>,
+    /// Whether the program can write data at other times than those of its steps, by `dtout=`.
+    resamples: bool,
     /// Warnings of earlier calls, which are not shown again.
     warned: Mutex<BTreeSet<Vec<u8>>>,
 }
@@ -30,7 +32,11 @@ impl Operator {
                 job.program()
             );
         };
-        refuse_without_adj(program, words)?;
+        let name = described(program, words);
+        ensure!(
+            has(&name, "adj") != Some(false),
+            "{name} has no parameter adj=, so it is not a linear operator with an adjoint"
+        );
         let keys = job.keys().iter().filter(|(key, _)| key != "adj");
         let keys = keys.map(|(key, value)| {
             let mut word = OsString::from(format!("{key}="));
@@ -40,6 +46,7 @@ impl Operator {
         Ok(Self {
             program: program.clone(),
             words: words.iter().cloned().chain(keys).collect(),
+            resamples: has(&name, "dtout") == Some(true),
             warned: Mutex::default(),
         })
     }
@@ -85,7 +92,12 @@ impl Operator {
             });
             let taken = match job.input_from(&shown, stdout) {
                 Ok(input) => match expect(&input, to.len(), &to.name()) {
-                    Ok(()) => take(input),
+                    Ok(()) => {
+                        if !adjoint {
+                            self.compare_axes(job, &input, to);
+                        }
+                        take(input)
+                    }
                     Err(error) => {
                         // The program is killed before its output closes; otherwise its message about a closed pipe
                         // would hide the reason.
@@ -119,12 +131,58 @@ parameters, such as shots=, may say how many)",
 }
 
 impl Operator {
-    /// The name with `sf` before it, if a program of that name is on PATH.
+    /// The name with `sf` before it or `-gpu` after it, if a program of that name is on PATH.
     fn full_name(&self) -> Option<String> {
-        let full = format!("sf{}", self.program.to_str()?);
+        let name = self.program.to_str()?;
         let folders = std::env::var_os("PATH")?;
-        let is_there = std::env::split_paths(&folders).any(|folder| folder.join(&full).is_file());
-        is_there.then_some(full)
+        let is_there =
+            |full: &String| std::env::split_paths(&folders).any(|folder| folder.join(full).is_file());
+        [
+            format!("sf{name}"),
+            format!("{name}-gpu"),
+            format!("sf{name}-gpu"),
+        ]
+        .into_iter()
+        .find(is_there)
+    }
+
+    /// Warns, once, if the data that the program writes have other axes than the data that its adjoint reads.
+    fn compare_axes(&self, job: &Job, written: &Input, data: &Input) {
+        let differ = different_axes(written, data);
+        if differ.is_empty() {
+            return;
+        }
+        let words = |input: &Input| -> String {
+            let words = differ.iter().map(|&i| {
+                let (a, b) = (input.axis(i), (written.axis(i).n, data.axis(i).n));
+                let length = if b.0 == b.1 {
+                    String::new()
+                } else {
+                    format!("n{i}={} ", a.n)
+                };
+                format!("{length}o{i}={} d{i}={}", a.o, a.d)
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let remedy = match self.resamples {
+            true => {
+                "dtout= makes the operator write data at the times 0, dtout, 2 dtout and so on, and sfput corrects a header"
+            }
+            false => "sfput corrects a header",
+        };
+        let message = format!(
+            "{} has {}, but {} has {}: an operator that takes its axes from the header, as those of modelling programs \
+            take the times, is then given other data with adj=y than it writes with adj=n, so that products do not \
+            agree and residuals are wrong; make the axes equal ({remedy})",
+            written.name(),
+            words(written),
+            data.name(),
+            words(data)
+        );
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.insert(message.clone().into_bytes()) {
+            job.warn(&message);
+        }
     }
 
     /// Passes on the standard error of the program line by line, and each warning only once, however often
@@ -144,25 +202,19 @@ impl Operator {
     }
 }
 
-/// Checks that a program of the suite, named without a folder, has `adj=`. Without this parameter both calls
-/// would do the same.
-fn refuse_without_adj(program: &OsString, words: &[OsString]) -> Result<()> {
-    let name = program.to_string_lossy();
-    let name = match (name.as_ref(), words.first()) {
-        ("sfbasics", Some(word)) => word.to_string_lossy(),
-        _ => name,
-    };
-    ensure!(
-        has_adjoint(&name) != Some(false),
-        "{name} has no parameter adj=, so it is not a linear operator with an adjoint"
-    );
-    Ok(())
+/// The name under which a program of the suite describes its parameters.
+fn described(program: &OsString, words: &[OsString]) -> String {
+    match (program.to_string_lossy(), words.first()) {
+        (name, Some(word)) if name == "sfbasics" => word.to_string_lossy().into_owned(),
+        (name, _) => name.into_owned(),
+    }
 }
 
-/// Whether a program has `adj=`; `None` if it is not a program of the suite, all of which describe their parameters.
-fn has_adjoint(name: &str) -> Option<bool> {
+/// Whether a program, named without a folder, has a parameter; `None` if it is not a program of the suite, all of which
+/// describe their parameters. Without `adj=` both calls would do the same.
+fn has(name: &str, parameter: &str) -> Option<bool> {
     if let Some((known, _)) = crate::find(name) {
-        return Some(known.params.iter().any(|param| param.name == "adj"));
+        return Some(known.params.iter().any(|param| param.name == parameter));
     }
     if !name.starts_with("sf") {
         return None;
@@ -171,7 +223,21 @@ fn has_adjoint(name: &str) -> Option<bool> {
     let command = command.arg("--sfdoc").stdin(Stdio::null()).stderr(Stdio::null());
     let documentation: serde_json::Value = serde_json::from_slice(&command.output().ok()?.stdout).ok()?;
     let mut params = documentation.get("params")?.as_array()?.iter();
-    Some(params.any(|param| param["name"] == "adj"))
+    Some(params.any(|param| param["name"] == parameter))
+}
+
+/// The numbers of the axes in which two datasets differ. Axes that have neither a unit nor a sampling do not count as
+/// different if their lengths agree, because they only number their samples.
+fn different_axes(written: &Input, data: &Input) -> Vec<usize> {
+    let numbers = |axis: &Axis| axis.unit.is_none() && axis.d == 1.0 && (axis.o == 0.0 || axis.o == 1.0);
+    let differ = |i: &usize| {
+        let (a, b) = (written.axis(*i), data.axis(*i));
+        let steps = a.n.saturating_sub(1) as f32;
+        // The ends of both axes may differ by the rounding of d to single precision.
+        let apart = (a.o - b.o).abs().max((a.o - b.o + steps * (a.d - b.d)).abs());
+        a.n != b.n || a.n > 1 && !numbers(&a) && apart > 0.02 * a.d.abs()
+    };
+    (1..=written.rank().max(data.rank())).filter(differ).collect()
 }
 
 /// Checks that a dataset contains floats and as many elements as `like`.

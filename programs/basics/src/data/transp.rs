@@ -20,7 +20,7 @@ they fit into memsize=; otherwise they are first written to a temporary file in 
 static PARAMS: [Param; 2] = [
     Param::int("plane")
         .default("12")
-        .range("of two digits, such as 12 or 13", Some(12.0), Some(98.0))
+        .range("of two digits, such as 12 or 13", Some(10.0), Some(99.0))
         .doc("the two axes"),
     Param::int("memsize")
         .default("1024")

@@ -24,7 +24,7 @@ pub static SPEC: Program = Program {
     usage: "< traces.rsf dots=1 connect=1 labels=one:two > traces.png",
     comments: "Axis 1 runs to the right, and the traces (axis 2) are drawn one above the other, the first at the bottom. \
 Each trace is scaled by its own smallest and largest value (with gaineach=n, by the smallest and largest value of the \
-plane). frame= selects a plane of a cube. Traces that contain only zeros are left out unless seedead=y.\n\n
+plane). frame= selects a plane of a cube. Traces that contain only zeros are left out unless seedead=y.\n\n\
 The parameters are the same as in Madagascar's sfdots, with these differences: pens are the same as in the other \
 pictures of this suite, dots are always round (corners= has no effect), axis 1 has numbers even without a label, \
 planes of a cube do not become a movie, and values that are NaN or infinite leave gaps.",

@@ -11,6 +11,9 @@ use rsf_io::Job;
 /// The least width of a frame, in rows, with which a free surface is accurate.
 const LEAST: usize = 5;
 
+/// A speed in m/s that no wave in the Earth has.
+const FASTEST: f64 = 3e4;
+
 /// The number of steps beyond which growth of the published one-way condition is visible.
 const LONG: usize = 2000;
 
@@ -39,6 +42,15 @@ pub fn narrow(job: &Job, shot: &Shot, nb: usize) {
         job.warn(&format!(
             "free=y has {nb} nodes above the surface, and records at the surface are wrong by tens of \
             percent: give nb={LEAST} or more, or nb=48 dabc=y"
+        ));
+    }
+}
+
+/// Warns of waves that are faster than any in the Earth, whatever the unit of length.
+pub fn fast(job: &Job, fastest: f64) {
+    if fastest > FASTEST {
+        job.warn(&format!(
+            "the fastest wave of the model has a speed of {fastest:.4e}: no wave in the Earth is faster than 14000 m/s; with axes in m, ccc= must be in Pa and den= in kg/m3"
         ));
     }
 }

@@ -303,7 +303,7 @@ fn prepare(
     let ndim = padded.ndim();
     let sources = job.input("sou")?;
     let receivers = job.input("rec")?;
-    let named = format!("the wavelet {}", wavelet.name());
+    let named = sources::named(&wavelet);
     let mut wave = sources::wavelet(wavelet, &sources, ndim)?;
     let timing = sources::timing(job, &wave, sources.axis(2).n * ndim)?;
     if let Some(exact) = &timing.exact {
@@ -350,7 +350,7 @@ fn prepare(
         acquisition::inside(&padded, sources, &names[0])?;
         acquisition::inside(&padded, receivers, &names[1])
     })?;
-    sources::bell(&padded, shot.nbell)?;
+    sources::bell(job, &padded, shot.nbell)?;
     advice::idle(job)?;
     advice::narrow(job, &shot, padded.nb);
     advice::silent(job, &shot);

@@ -34,6 +34,9 @@ pub fn examine(job: &Job, run: &Run, findings: Result<Findings, BadCell>) -> any
         coarse: COARSE,
         files: format!("ccc={} den={}", named(job, "ccc"), named(job, "den")),
     };
+    if let Ok(Findings { extremes, .. }) = &findings {
+        advice::fast(job, extremes.fastest);
+    }
     let Judged {
         extremes,
         points,

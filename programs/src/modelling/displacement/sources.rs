@@ -86,6 +86,14 @@ pub fn timing(job: &Job, wave: &Wavelet, count: usize) -> anyhow::Result<Timing>
     })
 }
 
+/// The wavelet in messages about its series.
+pub fn named(wavelet: &Input) -> String {
+    match wavelet.name().as_str() {
+        "standard input" => "the wavelet on standard input".into(),
+        name => format!("the wavelet {name}"),
+    }
+}
+
 /// The series of the wavelet that are analysed; `count` of them are interleaved.
 fn series(wavelet: &[f32], count: usize) -> impl Iterator<Item = impl Iterator<Item = f32> + Clone> {
     (0..count.min(SERIES)).map(move |k| wavelet.iter().skip(k).step_by(count).copied())
@@ -109,8 +117,18 @@ fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
     widest
 }
 
-/// Refuses a source bell that does not fit into the grid at every possible position of the source.
-pub fn bell(padded: &Padded, nbell: usize) -> anyhow::Result<()> {
+/// The least half width of the bell with which waves of two nodes are below 1 % of the source's, in the case of the help
+/// text.
+const SMOOTH: usize = 4;
+
+/// Refuses a source bell that does not fit into the grid at every possible position of the source. Warns of one so
+/// narrow that it excites waves which the grid cannot propagate.
+pub fn bell(job: &Job, padded: &Padded, nbell: usize) -> anyhow::Result<()> {
+    if nbell < SMOOTH {
+        job.warn(&format!(
+            "nbell={nbell} also excites slow waves of two nodes, which the grid cannot propagate (in a tested case 36 % of the largest wave with nbell=1, 11 % with 2 and 3 % with 3): give nbell={SMOOTH} or more"
+        ));
+    }
     let needed = 2 * nbell + 1;
     match (0..padded.ndim()).find(|&a| padded.n[a] < needed) {
         Some(a) => bail!(

@@ -1,6 +1,7 @@
 //! Sources in absolute units, for programs on grids and on meshes: mechanisms and histories from parameters and
 //! files.
 
+mod plane;
 pub mod quakes;
 mod series;
 mod silent;
@@ -61,9 +62,9 @@ pub fn read_at(
     what: Histories,
 ) -> anyhow::Result<Sources> {
     let count = points.len();
-    let actions = actions(job, ndim, count)?;
+    let mut actions = actions(job, ndim, count)?;
     if ndim == 2 && job.choice("src")? == "dc" {
-        out_of_plane(job, &actions);
+        actions = plane::checked(job, actions)?;
     }
     let histories = histories(job, count, time.1)?;
     let onsets = onsets(job, count)?;
@@ -350,28 +351,6 @@ fn actions(job: &mut Job, ndim: usize, count: usize) -> anyhow::Result<Vec<Actio
 /// A double couple.
 fn couple(job: &Job, [strike, dip, rake, m0]: [f64; 4]) -> anyhow::Result<Action> {
     Ok(Action::double_couple(strike, dip, rake, m0, job.double("xaz")?))
-}
-
-/// Warns in 2-D of double couples that shear rock out of the plane.
-fn out_of_plane(job: &Job, actions: &[Action]) {
-    let across = |action: &Action| match *action {
-        Action::Moment(m) => {
-            let all = m.iter().fold(0.0f64, |most, m| most.max(m.abs()));
-            m[3].hypot(m[5]) > 1e-6 * all
-        }
-        Action::Force(_) => false,
-    };
-    let mut rest = actions.iter().enumerate().filter(|(_, action)| across(action));
-    if let Some((first, &Action::Moment(m))) = rest.next() {
-        let others = rest.count();
-        job.warn(&format!(
-            "the double couple {}{} also moves rock across the plane x-z (Mxy={:.3e}, Myz={:.3e}): this part generates \
-            SH waves, which a 2-D run does not model",
-            if actions.len() == 1 { "of src=dc".into() } else { format!("of source {}", first + 1) },
-            if others > 0 { format!(" (and {others} more)") } else { String::new() },
-            m[3], m[5]
-        ));
-    }
 }
 
 /// The actions that mech= lists.

@@ -125,6 +125,8 @@ pub fn received<const D: usize>(
 /// The kind of places that are judged.
 #[derive(Clone, Copy)]
 pub enum Whose {
+    /// The places of sources.
+    Sources,
     /// The places of receivers.
     Receivers,
     /// The places of a map of the ground.
@@ -133,8 +135,10 @@ pub enum Whose {
 
 impl Whose {
     /// The number of places with its noun and verb, as in `3 receivers are`.
-    fn are(self, count: usize) -> String {
+    pub fn are(self, count: usize) -> String {
         match (self, count) {
+            (Self::Sources, 1) => "1 source is".to_string(),
+            (Self::Sources, many) => format!("{many} sources are"),
             (Self::Receivers, 1) => "1 receiver is".to_string(),
             (Self::Receivers, many) => format!("{many} receivers are"),
             (Self::Map, 1) => "1 point of the map is".to_string(),
@@ -193,7 +197,7 @@ pub fn in_rock<const D: usize>(job: &Job, run: &Run<D>, shots: &[[Vec<[f64; D]>;
 }
 
 /// The number of a place, as in `number 3` or, if there are several shots, `number 3 of shot 2`.
-fn number_of((shot, number): (usize, usize), shots: usize) -> String {
+pub fn number_of((shot, number): (usize, usize), shots: usize) -> String {
     match shots {
         1 => format!("number {}", number + 1),
         _ => format!("number {} of shot {}", number + 1, shot + 1),
@@ -212,7 +216,9 @@ pub fn in_layers<const D: usize>(
         let held = || receivers.iter().enumerate().filter(|(_, x)| pml.holds(**x));
         let Some((first, _)) = held().next() else { continue };
         let cure = match whose {
-            Whose::Receivers => "move such receivers out of the layers, or make the mesh larger",
+            Whose::Sources | Whose::Receivers => {
+                "move such receivers out of the layers, or make the mesh larger"
+            }
             Whose::Map => {
                 "give the map a smaller window (oqx=, dqx=, nqx= and so on), or make the mesh larger"
             }

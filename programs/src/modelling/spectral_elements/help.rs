@@ -27,7 +27,8 @@ surface, at which the pressure is zero. Absorbing sides (Clayton and Engquist 19
 at right angles; waves that arrive at an angle are partly reflected. sponge= adds a damping layer of that thickness \
 inside the mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of \
 interest are a good thickness. Layers of two, one and half a P wavelength at the peak frequency of a Ricker wavelet \
-reflect 0.8 %, 3 % and 9 % of its largest wave; the sides alone reflect 11 %. It does not change the stable step. \
+reflect 0.8 %, 3 % and 9 % of its largest wave; the sides alone reflect 11 %. It does not change the stable step. A \
+source or receiver in this layer has much smaller waves, and a warning says so. \
 cpml= turns the mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu \
 and Mittra 1996). Three elements reflect less than a thousandth of P and S waves from 0 to 80 degrees if the S \
 wavelength at the peak frequency is 4.25 elements long. The sides must be flat and perpendicular to the axes; at the \

@@ -3,6 +3,7 @@
 pub mod adjoint;
 mod advice;
 mod changing;
+mod damped;
 mod engine;
 mod extras;
 mod fibre;

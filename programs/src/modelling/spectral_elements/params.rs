@@ -91,7 +91,7 @@ pub(super) const SIDES: &[Param] = &[
     Param::float("sponge")
         .default("0")
         .range(">= 0", Some(0.0), None)
-        .doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
+        .doc("thickness of the damping layer along absorbing sides, m; 0: no layer. Sources and receivers belong outside it"),
     Param::float("cpml")
         .default_text("the layers of the mesh (pml=, absorbing_cpml_file), otherwise none")
         .range(">= 0", Some(0.0), None)

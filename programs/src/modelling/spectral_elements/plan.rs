@@ -1,7 +1,7 @@
 //! Predicts a run on a mesh: its stable step, memory and time.
 
 use super::advice::Whose;
-use super::{Run, advice, spreads};
+use super::{Run, advice, damped, spreads};
 use crate::modelling::plan::{check_host, end, gigabytes, of_step, span};
 use crate::modelling::survey::shot::Resources;
 use anyhow::bail;
@@ -64,6 +64,9 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     for (places, whose) in [(&shots[..], Whose::Receivers), (&map[..], Whose::Map)] {
         advice::beside_sources(job, &run.mesh, (places, whose));
         advice::in_layers(job, run.pml.as_ref(), (places, whose));
+        if let Some(sponge) = run.sponge {
+            damped::in_sponge(job, (&run.mesh, sponge.thickness), (places, whose));
+        }
     }
     advice::in_rock(job, run, &shots);
     let resolved = quality::resolved(&run.mesh, &run.setup().slowest(), run.basis.degree());

@@ -5,6 +5,7 @@ mod inputs;
 use crate::modelling::exact_time::CLOCK;
 use crate::modelling::settings::{self, SETTINGS};
 use crate::modelling::spreads::Spreads;
+use crate::modelling::words::counted;
 use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Input, Job};
 use std::ffi::OsStr;
@@ -219,7 +220,8 @@ fn held(input: &Input, quantity: &DataFile, spreads: &Spreads) -> anyhow::Result
     let whole = spreads.picks.whole();
     ensure!(
         held <= whole,
-        "{name} has {held} shots, but this survey has {whole}: {TAKES}"
+        "{name} has {}, but this survey has {whole}: {TAKES}",
+        counted(held, "shot")
     );
     for place in &mut places {
         *place = place.filter(|place| *place < held);

@@ -137,7 +137,11 @@ pub fn cells(
 pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot, spreads: &Spreads) {
     let [sources, receivers] = [&spreads.sources, &spreads.receivers].map(|all| all.concat());
     for (points, what) in [(&sources, "source"), (&receivers, "receiver")] {
-        let beyond = |p: &&Point| (0..padded.ndim()).any(|a| framed(padded, a, shot.frame.cells[a], p[a]));
+        let outside = |p: &Point, reach: f32| {
+            (0..padded.ndim()).any(|a| beyond(padded, a, shot.frame.cells[a].map(|n| reach * n as f32), p[a]))
+        };
+        // Points outside the frame are refused.
+        let beyond = |p: &&Point| outside(p, 0.0) && !outside(p, 1.0);
         let count = points.iter().filter(beyond).count();
         if let Some(p) = points.iter().find(beyond) {
             let at: Vec<String> = (0..padded.ndim())
@@ -168,11 +172,12 @@ pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot, spreads: &Spreads) {
     }
 }
 
-/// Whether a coordinate lies more than half a cell outside the model, in the `cells` below or above it;
-/// points beyond those are refused.
-fn framed(padded: &Padded, axis: usize, cells: [usize; 2], x: f32) -> bool {
+/// Whether a coordinate lies more than `cells`, and more than half a cell, outside the model below or above it.
+fn beyond(padded: &Padded, axis: usize, cells: [f32; 2], x: f32) -> bool {
     let (model, d) = (&padded.model, padded.d()[axis]);
     let (first, last) = (model.o[axis], model.o[axis] + (model.n[axis] - 1) as f32 * d);
-    let within = |depth: f32, cells: usize| depth > 0.501 * d && depth <= (cells as f32 + 0.001) * d;
-    within(first - x, cells[0]) || within(x - last, cells[1])
+    let depths = [first - x, x - last].into_iter().zip(cells);
+    depths
+        .map(|(depth, cells)| depth > (cells + 0.001).max(0.501) * d)
+        .any(|is| is)
 }

@@ -2,6 +2,7 @@
 
 use super::memory::{self, bytes_of_gpu};
 use super::{Run, accuracy, spreads};
+use crate::idle;
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
     Criteria, Judged, Report, band_words, end, grid_lines, judge, named, print_memory, print_time, ranks,
@@ -119,6 +120,8 @@ pub fn layers_that_grow(
             "CPML would grow in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which needs nb= of 20 or more",
             run.padded.describe(cell), AXES[a], AXES[b]
         ));
+    } else if job.choice("absorb")? == "cpml" {
+        idle::warn(job, &["edge"], "with absorb=cpml, only with absorb=sponge");
     }
     Ok(())
 }

@@ -1,12 +1,15 @@
 //! Values that all trace headers have in common: number of samples, interval and delay.
 
 use anyhow::{Context, Result, ensure};
-use rsf_io::{Input, Job, format_g};
+use rsf_io::{Axis, Input, Job, format_g};
 
 use super::geometry::Geometry;
 use super::keys::Field;
 use super::samples::Order;
 use super::{DELRT, DT, NS, TSCALAR, factor};
+
+/// Units of length that the axes of models have.
+const LENGTHS: [&str; 4] = ["m", "km", "ft", "feet"];
 
 /// Values that all trace headers have in common.
 pub struct Common {
@@ -15,7 +18,8 @@ pub struct Common {
     /// Sampling interval in microseconds, and its value for a field of two bytes: 0 if that cannot hold it within 1 %.
     pub exact: f64,
     pub interval: i32,
-    /// Delay in milliseconds.
+    /// Delay in milliseconds, and its value for a header without a time scalar.
+    pub first: f64,
     pub delay: i32,
     /// The number that is added to the delays of all headers, in their unit, so that the first delay is that
     /// of the data.
@@ -46,19 +50,27 @@ impl Common {
             _ => axis.d >= 1.0,
         };
         let scale = if milliseconds { 1.0 } else { 1000.0 };
+        warn_of_lengths(job, &axis, scale);
         // Use all digits of the header: 0.1 in single precision is a little more than 0.1.
         let d = input.header().double("d1").unwrap_or(f64::from(axis.d));
         let (exact, interval) = interval(job, (d, d * scale * 1000.0), su)?;
-        let delay = (f64::from(axis.o) * scale).round();
+        let first = f64::from(axis.o) * scale;
+        // This is not -0.
+        let delay = first.round() + 0.0;
         ensure!(
             (-32768.0..=32767.0).contains(&delay),
             "o1={} is a delay of {delay} ms, but headers hold -32768 to 32767 ms (sfput o1= sets another)",
             axis.o
         );
-        if (delay / scale - f64::from(axis.o)).abs() > 1e-5 * f64::from(axis.o.abs()) {
+        // The headers of tfile= may count delays in fractions of a millisecond.
+        if !job.has_input("tfile") && (delay - first).abs() > 1e-5 * first.abs() {
             job.warn(&format!(
-                "o1={} becomes a delay of {delay} ms, because headers hold whole milliseconds",
-                axis.o
+                "o1={} becomes a delay of {delay} ms, because new headers hold whole milliseconds{}",
+                axis.o,
+                match su {
+                    true => "",
+                    false => " (a table tfile= whose tscalar is -10, -100 or -1000 keeps fractions)",
+                }
             ));
         }
         Ok(Self {
@@ -70,6 +82,7 @@ impl Common {
             samples: axis.n,
             exact,
             interval,
+            first: format_g(first, 6).parse()?,
             delay: delay as i32,
             shift: 0,
         })
@@ -93,22 +106,22 @@ impl Common {
             .context("delrt")?;
         let scalar = fields.iter().position(|field| field.at == TSCALAR);
         let factor = factor(scalar.map_or(0, |scalar| keys[scalar]));
-        let exact = f64::from(self.delay) / factor;
+        let exact = self.first / factor;
         self.shift = exact.round() as i32 - keys[place];
-        if (exact - exact.round()).abs() * factor > 0.01 {
+        if (exact - exact.round()).abs() * factor > 1e-5 * self.first.abs() {
             job.warn(&format!(
                 "o1 is {} ms, but tscalar of the first trace header means that delays are in units of \
                 {factor} ms: it becomes {} ms",
-                self.delay,
-                exact.round() * factor
+                self.first,
+                format_g(exact.round() * factor + 0.0, 6)
             ));
         }
         if self.shift != 0 && keys[place] != 0 {
             job.warn(&format!(
                 "delrt of the first trace header is {} ms, but the data begin at {} ms (o1): {} ms were added to all delays",
-                f64::from(keys[place]) * factor,
-                self.delay,
-                f64::from(self.shift) * factor
+                format_g(f64::from(keys[place]) * factor, 6),
+                self.first,
+                format_g(f64::from(self.shift) * factor, 6)
             ));
         }
         Ok(())
@@ -146,6 +159,20 @@ impl Common {
         if let Some(geometry) = geometry {
             geometry.fill(self.order, header, trace);
         }
+    }
+}
+
+/// Warns of an axis 1 that is not one of times by its unit.
+fn warn_of_lengths(job: &Job, axis: &Axis, scale: f64) {
+    let unit = axis.unit.as_deref().unwrap_or_default();
+    if LENGTHS.contains(&unit.to_lowercase().as_str()) {
+        job.warn(&format!(
+            "unit1={unit}: trace headers hold times, so d1={} {unit} is written as {} ms; after sfsegyread, sfput d1={} o1={} unit1={unit} restores the axis",
+            axis.d,
+            f64::from(axis.d) * scale,
+            axis.d,
+            axis.o
+        ));
     }
 }
 

@@ -124,7 +124,7 @@ impl Geometry {
         let traces: usize = axes.iter().map(|axis| axis.n).product();
         ensure!(
             traces == spread * shots,
-            "the data have {traces} traces, but {spread} receivers (rec=) of {shots} shots (sou=) need {}: one trace for \
+            "the data have {traces} traces, but {spread} receivers (rec=) in each shot (n3={shots} of sou=) need {}: one trace for \
             each, receivers fastest; sfwindow takes one of several components",
             spread * shots
         );

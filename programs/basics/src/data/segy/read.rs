@@ -43,7 +43,7 @@ skipped. If the file has a map of the trace headers (stanza SEG:Layout of revisi
 types that it gives, and keys that it does not list are 0. All traces must have the same length; headers that give \
 another length are reported, and so are different delays (delrt), which align=y takes into account. If the binary \
 header has no number of samples or no sampling interval, the values of the first trace are used; SU without dt uses d1 \
-and f1 (reals at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n
+and f1 (reals at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n\
 sou= and rec= name files for the points of sources and receivers, as the modelling programs read them (x, z or, if y varies, x, y, z; z \
 downwards; from sx, sy, selev, sdepth, gx, gy, gelev with scalco and scalel). For points x, z the common y is added to origin= in the \
 headers of both files, so that sfsegywrite writes it again. The data then have the axes time, receiver and shot; a shot consists of \

@@ -41,8 +41,9 @@ const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sf
 were added to them. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic \
 data (trid), ns, dt and delrt. ns, dt and delrt are taken from the data: they replace zeros in tfile=, and a header \
 with other values is corrected, with a warning. Delays that differ between traces keep their differences from the \
-first delay, which becomes o1. A number that does not fit into the two bytes of its key is an error; one above 32767, \
-which most programs read as negative, is reported.\n\n
+first delay, which becomes o1. They are in the unit that tscalar gives, so that -10 keeps tenths of a millisecond; new \
+headers contain whole milliseconds. A number that does not fit into the two bytes of its key is an error; one above 32767, \
+which most programs read as negative, is reported.\n\n\
 sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): \
 fldr, ep, tracf, offset, sx, sy, gx, gy, sdepth, gelev, and in scalco and scalel the power of ten that keeps their \
 digits. The traces must be ordered by shot, then by receiver, for instance with sftransp < data.rsf plane=13 | sfwindow \
@@ -263,7 +264,7 @@ fn textual(job: &mut Job, traces: u64, common: &Common) -> Result<Vec<u8>> {
             "{traces} TRACES OF {} SAMPLES, ONE EVERY {} MICROSECONDS",
             common.samples, common.exact
         ),
-        format!("THE FIRST SAMPLE IS TAKEN AT {} MS", common.delay),
+        format!("THE FIRST SAMPLE IS TAKEN AT {} MS", common.first),
     ];
     if job.given("sou") {
         lines.push("COORDINATES ARE THOSE OF A MODEL IN METRES, DEPTHS POSITIVE DOWNWARDS".into());
