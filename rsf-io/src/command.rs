@@ -15,6 +15,7 @@ use clap_complete::Shell;
 
 use crate::header::unquoted;
 use crate::input::open_file;
+use crate::keyless::{blanks_beside, with_blanks, without_key};
 use crate::params::{COMMON, OF_DRIVERS, Param, ParamKind, Program, WITHOUT_EFFECT};
 use crate::value::{Parsed, Value};
 use crate::{Error, Header, Result};
@@ -57,9 +58,6 @@ struct Words {
     /// Whether the argument before was a lone `=`.
     after_equals: bool,
 }
-
-/// The end of the message about blanks beside `=`.
-const WITHOUT_BLANKS: &str = "is ignored: parameters are written key=value, without blanks";
 
 impl Line {
     /// Reads the arguments (without the program's name).
@@ -150,14 +148,7 @@ impl Words {
         let after_equals = std::mem::take(&mut self.after_equals);
         if bytes.first() == Some(&b'=') && !takes(program, ParamKind::Words) {
             self.after_equals = bytes.len() == 1;
-            if !self
-                .unknown
-                .last()
-                .is_some_and(|last| last.ends_with(WITHOUT_BLANKS))
-            {
-                self.unknown
-                    .push(format!("`{}` {WITHOUT_BLANKS}", argument.to_string_lossy()));
-            }
+            blanks_beside(&mut self.unknown, &argument.to_string_lossy());
             return Ok(());
         }
         if let Some(at) = bytes.iter().position(|b| *b == b'=') {
@@ -189,7 +180,7 @@ impl Words {
                 // The message about the = before this value is enough.
                 None if after_equals => {}
                 None if Path::new(&argument).is_file() => self.unknown.push(without_key(program, &word)),
-                None => self.unknown.push(format!("`{word}` {WITHOUT_BLANKS}")),
+                None => self.unknown.push(with_blanks(&word)),
             },
         }
         Ok(())
@@ -288,37 +279,6 @@ fn declared(program: &'static Program, key: &str) -> Option<&'static Param> {
 /// True when the program declares that it takes words or undeclared keys.
 fn takes(program: &Program, kind: ParamKind) -> bool {
     program.params.iter().any(|param| param.kind == kind)
-}
-
-/// The warning about a file that is given without a key: the parameter that has the name of the file, or else standard
-/// input if the program has one, or else its first file.
-fn without_key(program: &'static Program, word: &str) -> String {
-    let stem = Path::new(word).file_stem().unwrap_or_default().to_string_lossy();
-    let files = [ParamKind::Input, ParamKind::NumberOrFile];
-    let mut inputs = program.params.iter().filter(|param| files.contains(&param.kind));
-    let named = inputs
-        .clone()
-        .find(|param| param.answers_to(&stem))
-        .map(|_| stem.to_string());
-    let by_name = |key: &str| format!("give it by name, as in {key}={word}");
-    // The usage of a program begins with its standard input.
-    let cure = match (program.usage.contains('<'), named) {
-        (true, None) => format!(
-            "this program reads a dataset from standard input, as in {} < {word}",
-            program.name
-        ),
-        (true, Some(key)) => format!(
-            "{}, or on standard input, as in {} < {word}",
-            by_name(&key),
-            program.name
-        ),
-        (false, Some(key)) => by_name(&key),
-        (false, None) => match inputs.next() {
-            Some(param) => by_name(param.name),
-            None => "this program reads no dataset from standard input (--help lists its parameters)".into(),
-        },
-    };
-    format!("`{word}` is ignored: {cure}")
 }
 
 fn keys_of(param: &'static Param) -> impl Iterator<Item = (&'static Param, String)> {

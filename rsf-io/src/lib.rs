@@ -46,6 +46,7 @@ mod files;
 mod header;
 mod input;
 mod job;
+mod keyless;
 mod launcher;
 pub mod memory;
 mod mesh_files;

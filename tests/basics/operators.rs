@@ -466,11 +466,17 @@ fn axes_that_differ_from_those_of_the_operator_are_named() {
             assert!(messages.contains("(sfput corrects a header)"), "{messages}");
         }
     }
-    bench.run("sfput o1=0.00001 < m4.rsf > near.rsf; sfput o1=5 < m.rsf > five.rsf");
+    bench.raw(
+        "counted.rsf",
+        &format!("n1={N} o1=0 d1=1"),
+        "native_float",
+        &[1.0f32; N],
+    );
+    bench.run("sfput o1=0.00001 < m4.rsf > near.rsf; sfput o1=5 < counted.rsf > five.rsf");
     for line in [
         "sfdottest sfcausint seed=1 mod=m4.rsf dat=m4.rsf",
         "sfdottest sfcausint seed=1 mod=m4.rsf dat=near.rsf",
-        "sfdottest sfcausint seed=1 mod=m.rsf dat=five.rsf",
+        "sfdottest sfcausint seed=1 mod=counted.rsf dat=five.rsf",
     ] {
         let messages = bench.messages(line);
         assert!(!messages.contains("warning"), "{line}: {messages}");

@@ -190,7 +190,7 @@ fn delays_keep_the_fractions_of_the_table() {
         "{text}"
     );
     bench.run("sfsegyread tape=d.sgy tfile=u.rsf > e.rsf");
-    assert_eq!(bench.axes("e.rsf", 1)[0].o, 0.1241);
+    assert_eq!(bench.axes("e.rsf", 2)[0].o, 0.1241);
     // A delay that rounds to zero is not called -0.
     bench.run("sfput < a.rsf o1=-0.34 d1=2 > f.rsf");
     let text = bench.messages("sfsegywrite < f.rsf tape=f.sgy");

@@ -19,7 +19,6 @@ to z, x and y, which gradients and images need. Needs obspy.
 """
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
@@ -34,7 +33,7 @@ except ImportError as fault:
     raise ImportError("sifaka.seismology needs obspy: pip install obspy") from fault
 
 from ._epochs import places
-from ._sac import sac
+from ._sac import sac, write_sac
 
 __all__ = ["EAST_NORTH", "GRID", "cmt_file", "from_stream", "named", "receivers", "source", "stations_file", "to_stream", "write_sac"]
 
@@ -299,32 +298,6 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
                 header.update(back_azimuth=header["sac"]["baz"], distance=1000 * header["sac"]["dist"])
             stream.append(obspy.Trace(np.ascontiguousarray(factor * trace.values, "f4"), header))
     return stream
-
-
-def whole_milliseconds(trace: Any) -> Any:
-    """The trace with the origin time relative to the reference time that ObsPy writes, in whole milliseconds: ObsPy moves only B."""
-    keys = trace.stats.get("sac", {})
-    if "b" not in keys or "o" not in keys or "nzyear" in keys:
-        return trace
-    cut = (trace.stats.starttime - keys["b"]).microsecond % 1000
-    stats = trace.stats.copy()
-    stats.sac["o"] = keys["o"] + 1e-6 * cut
-    return obspy.Trace(trace.data, stats)
-
-
-def write_sac(folder: str, stream: Any) -> List[str]:
-    """Writes a SAC file for each trace, named after it, and returns the paths. Warns of traces without coordinates."""
-    lacking = sum("stla" not in trace.stats.get("sac", {}) for trace in stream)
-    if lacking:
-        warnings.warn(
-            f"{lacking} of {len(stream)} traces have no coordinates (stla, stlo) in their SAC headers: pass the inventory of the stations to to_stream(), or set trace.stats.sac yourself",
-            stacklevel=2,
-        )
-    os.makedirs(folder, exist_ok=True)
-    paths = [os.path.join(folder, f"{trace.id}.SAC") for trace in stream]
-    for path, trace in zip(paths, stream):
-        whole_milliseconds(trace).write(path, format="SAC")
-    return paths
 
 
 def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:

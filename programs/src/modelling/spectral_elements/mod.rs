@@ -376,8 +376,7 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
     Ok(raw)
 }
 
-/// Reads the small inputs and the parameters; if `models` is set, also the ones that only modelling has: snapshots,
-/// maps, cables and further quantities.
+/// Reads the small inputs and the parameters; with `models`, also snapshots, maps, cables and further quantities.
 fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow::Result<Run<D>> {
     advice::before(job, raw, models)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
