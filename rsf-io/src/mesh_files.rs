@@ -8,7 +8,7 @@ use crate::{Header, Kind};
 /// Keys in the header of a mesh's elements that name its other files, and the parameters that do so.
 pub const MESH_WORDS: [&str; 6] = ["nodes", "regions", "materials", "absorbing", "free", "pml"];
 
-/// The path of a file that the header of a mesh names: in the folder of that header, else as named.
+/// The path of a file that the header of a mesh names: in the folder of that header, or otherwise as named.
 pub fn mesh_file(header: &Path, named: &str) -> PathBuf {
     let beside = folder_of(header).join(named);
     if beside.exists() {

@@ -65,7 +65,7 @@ pub use plan::calibrate;
 pub use pml::{Pml, Profile, Zone};
 pub use points::Receiver;
 pub use sampling::Lattice;
-pub use sponge::Sponge;
+pub use sponge::{Sponge, SpongeLayer};
 
 use crate::Error;
 use crate::device::cpu::Cpu;

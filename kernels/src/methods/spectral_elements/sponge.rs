@@ -15,8 +15,8 @@ use std::collections::HashMap;
 
 use super::Setup;
 use super::cut::Share;
-use crate::mesh::cell;
 use crate::mesh::geometry::{Tabulated, difference, dot, length};
+use crate::mesh::{Basis, Mesh, cell};
 
 /// A layer that damps along absorbing faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,30 +51,32 @@ fn reach<const D: usize>(centre: [f64; D], corners: impl Iterator<Item = [f64; D
     distances.fold(0.0, f64::max)
 }
 
-/// The absorbing faces of a mesh, sorted into boxes of the size of the sponge's thickness.
-pub(super) struct Damping<'a, 's, const D: usize> {
-    setup: &'a Setup<'s, D>,
-    sponge: Sponge,
+/// The layer of a sponge: the absorbing faces of a mesh, sorted into boxes of the size of its thickness.
+pub struct SpongeLayer<const D: usize> {
+    /// In metres.
+    thickness: f64,
     disks: Vec<Disk<D>>,
     boxes: HashMap<[i64; D], Vec<u32>>,
 }
 
-impl<'a, 's, const D: usize> Damping<'a, 's, D> {
-    /// The damping of a run; `None` without a sponge.
-    pub(super) fn new(setup: &'a Setup<'s, D>, table: &Tabulated<D>) -> Option<Self> {
-        let sponge = setup.sponge?;
-        let mut damping = Self {
-            setup,
-            sponge,
+impl<const D: usize> SpongeLayer<D> {
+    /// The layer of this thickness (m) along the absorbing faces of a mesh.
+    pub fn new(mesh: &Mesh<D>, basis: &Basis, thickness: f64) -> Self {
+        Self::tabulated(mesh, &Tabulated::new(mesh.order(), basis), thickness)
+    }
+
+    fn tabulated(mesh: &Mesh<D>, table: &Tabulated<D>, thickness: f64) -> Self {
+        let mut layer = Self {
+            thickness,
             disks: Vec::new(),
             boxes: HashMap::new(),
         };
-        for side in setup.mesh.absorbing() {
-            let element = table.element(&setup.mesh.coordinates(side.element));
+        for side in mesh.absorbing() {
+            let element = table.element(&mesh.coordinates(side.element));
             let surface = table.surface(&element, cell::face::<D>(side.face));
-            let corners = setup.mesh.face_corners(*side);
-            let centre = setup.mesh.face_centre(*side);
-            let corners = corners.iter().map(|node| setup.mesh.nodes()[*node as usize]);
+            let corners = mesh.face_corners(*side);
+            let centre = mesh.face_centre(*side);
+            let corners = corners.iter().map(|node| mesh.nodes()[*node as usize]);
             let radius = reach(centre, corners);
             let sum = |c: usize| surface.normal.iter().map(|n| n[c]).sum::<f64>();
             let normal: [f64; D] = std::array::from_fn(sum);
@@ -83,19 +85,19 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
                 normal: normal.map(|n| n / length(normal)),
                 radius,
             };
-            damping.add(disk);
+            layer.add(disk);
         }
-        Some(damping)
+        layer
     }
 
     fn at(&self, x: [f64; D]) -> [i64; D] {
-        x.map(|x| (x / self.sponge.thickness).floor() as i64)
+        x.map(|x| (x / self.thickness).floor() as i64)
     }
 
     /// Adds a face to all boxes within reach of its disk.
     fn add(&mut self, disk: Disk<D>) {
         let number = self.disks.len() as u32;
-        let reach = disk.radius + self.sponge.thickness;
+        let reach = disk.radius + self.thickness;
         let (low, high) = (
             self.at(disk.centre.map(|c| c - reach)),
             self.at(disk.centre.map(|c| c + reach)),
@@ -112,12 +114,31 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
         self.disks.push(disk);
     }
 
-    /// The distance to the nearest face, if it is less than the thickness.
-    fn distance(&self, x: [f64; D]) -> Option<f64> {
+    /// The distance (m) from a position (m) to the nearest face, if it is less than the thickness.
+    pub fn distance(&self, x: [f64; D]) -> Option<f64> {
         let near = self.boxes.get(&self.at(x))?.iter();
         let distances = near.map(|number| self.disks[*number as usize].distance(x));
         let least = distances.fold(f64::INFINITY, f64::min);
-        (least < self.sponge.thickness).then_some(least)
+        (least < self.thickness).then_some(least)
+    }
+}
+
+/// The damping of a run in the layer of its sponge.
+pub(super) struct Damping<'a, 's, const D: usize> {
+    setup: &'a Setup<'s, D>,
+    sponge: Sponge,
+    layer: SpongeLayer<D>,
+}
+
+impl<'a, 's, const D: usize> Damping<'a, 's, D> {
+    /// The damping of a run; `None` without a sponge.
+    pub(super) fn new(setup: &'a Setup<'s, D>, table: &Tabulated<D>) -> Option<Self> {
+        let sponge = setup.sponge?;
+        Some(Self {
+            setup,
+            sponge,
+            layer: SpongeLayer::tabulated(setup.mesh, table, sponge.thickness),
+        })
     }
 
     /// The damping c (1/s) at an absorbing face of a medium with a P speed (m/s).
@@ -130,7 +151,7 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
         let share = |d: f64| (1.0 - d / self.sponge.thickness).powi(2);
         places
             .iter()
-            .map(|x| self.distance(*x).map_or(0.0, share))
+            .map(|x| self.layer.distance(*x).map_or(0.0, share))
             .collect()
     }
 

@@ -8,7 +8,7 @@ use anyhow::bail;
 use kernels::mesh::Place;
 use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH};
 use kernels::mesh::step::{Bound, Law, Medium};
-use kernels::methods::spectral_elements::{Pml, calibrate, gpu};
+use kernels::methods::spectral_elements::{Pml, SpongeLayer, calibrate, gpu};
 use rsf_io::Job;
 
 /// The number of points on the shortest wavelength of the sources below which there is a warning; with four,
@@ -61,11 +61,13 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         }
     }
     let (shots, map) = (spreads::places(run), spreads::places_of_map(run));
+    let layer = |thickness: f64| (SpongeLayer::new(&run.mesh, &run.basis, thickness), thickness);
+    let sponge = run.sponge.map(|sponge| layer(sponge.thickness));
     for (places, whose) in [(&shots[..], Whose::Receivers), (&map[..], Whose::Map)] {
         advice::beside_sources(job, &run.mesh, (places, whose));
         advice::in_layers(job, run.pml.as_ref(), (places, whose));
-        if let Some(sponge) = run.sponge {
-            damped::in_sponge(job, (&run.mesh, sponge.thickness), (places, whose));
+        if let Some((layer, thickness)) = &sponge {
+            damped::in_sponge(job, (layer, *thickness), (places, whose));
         }
     }
     advice::in_rock(job, run, &shots);
