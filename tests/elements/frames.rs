@@ -171,17 +171,17 @@ fn points_in_a_sponge_are_warned_of() {
     assert!(!messages("sponge=250").contains("of an absorbing side"));
     // The receivers are 320 and 250 m from the sides, and the source 380 m from the bottom.
     for words in ["sponge=251", "sponge=251 plan=y"] {
-        let said = messages(words);
+        let text = messages(words);
         assert!(
-            said.contains("1 receiver is within 251 m of an absorbing side (the first is number 2), in the sponge, where waves are damped: move them out of it")
-                && !said.contains("source is within"),
-            "{said}"
+            text.contains("1 receiver is within 251 m of an absorbing side (the first is number 2), in the sponge, where waves are damped: move them out of it")
+                && !text.contains("source is within"),
+            "{text}"
         );
     }
-    let said = messages("sponge=400");
+    let text = messages("sponge=400");
     assert!(
-        said.contains("1 source is within 400 m") && said.contains("2 receivers are within 400 m"),
-        "{said}"
+        text.contains("1 source is within 400 m") && text.contains("2 receivers are within 400 m"),
+        "{text}"
     );
     // The free top absorbs nothing.
     desk.dataset("rec.rsf", "n1=2 n2=1", &[600.0, 10.0]);

@@ -23,7 +23,13 @@ use std::path::PathBuf;
 const TOLERANCE: f64 = 1e-5;
 
 /// Expected lines on standard error: the device, and warnings about the coarse grid and the large jdata=.
-const EXPECTED: [&str; 4] = [": CPU, ", ": GPU", ": warning: only ", ": warning: jdata="];
+const EXPECTED: [&str; 5] = [
+    ": CPU, ",
+    ": GPU",
+    ": warning: only ",
+    ": warning: jdata=",
+    ": warning: nbell=",
+];
 
 fn stored(name: &str) -> PathBuf {
     desk::built::checkout("tests/data/model").join(name)

@@ -64,10 +64,14 @@ pub fn warn_of_growth(job: &Job, factor: f32, shots: Option<&str>) {
 
 /// Warns of a run whose data are all zero.
 pub fn warn_of_zeros(job: &Job) {
-    let of_pressure = job.given("data") && job.choice("data").is_ok_and(|quantity| quantity == "pressure");
+    let quantity = job
+        .given("data")
+        .then(|| job.text("data").ok().flatten())
+        .flatten();
+    let of_pressure = quantity.as_deref() == Some("pressure");
     let why = match of_pressure {
         true => {
-            "either no wave reached a receiver, or all receivers lie where the pressure is zero, which it is at a free surface of water and in rock on meshes: lower such receivers or move them into the fluid (data=velocity records what moves there), or else"
+            "either no wave reached a receiver, or all receivers lie where the pressure is zero, as at a free surface of water and in rock on meshes: lower such receivers, move them into the fluid or record data=velocity; otherwise"
         }
         false => "no wave reached a receiver;",
     };
