@@ -319,9 +319,10 @@ fn files_without_a_key_get_one() {
         );
         assert_eq!(err.matches("is ignored").count(), 1, "{err}");
     }
-    let err = desk.sh("sfsem2d-gpu den.rsf").err;
+    desk.ran("sfbasics cp vp.rsf other.rsf");
+    let err = desk.sh("sfsem2d-gpu other.rsf").err;
     assert!(
-        err.contains("`den.rsf` is ignored: give it by name, as in mesh=den.rsf"),
+        err.contains("`other.rsf` is ignored: give it by name, as in mesh=other.rsf"),
         "{err}"
     );
     let err = desk.sh("sfbasics points vp.rsf").err;

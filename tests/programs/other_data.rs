@@ -231,7 +231,7 @@ fn meshes_refuse_staggered_shears() {
 fn records_of_zero_pressure_have_their_reason() {
     let desk = crate::velocity_stress::desk(2);
     desk.ran("sfbasics math < vs.rsf output=0 > no.rsf");
-    let top = desk.axes("vp.rsf", 1)[0].o;
+    let top = desk.axes("vp.rsf", 2)[0].o;
     desk.dataset("top.rsf", "n1=2 n2=1", &[120.0, top]);
     let line = crate::velocity_stress::line(2).replace("vs=vs.rsf", "vs=no.rsf free=y");
     let messages = |words: &str| desk.ran(&format!("{line} {words} > data.rsf")).err;

@@ -77,7 +77,7 @@ fn dipping_interfaces_are_within_a_percent() {
     let flat = case(0.0, 5.0).displacements("");
     let misfits = |words: &str| {
         [0.0, 15.0, 30.0, 45.0, 60.0]
-            .map(|dip| relative_difference(&case(dip, 10.0).displacements(words), &flat))
+            .map(|dip| relative_difference(case(dip, 10.0).displacements(words), &flat))
     };
     let (effective, stairs) = (misfits(""), misfits("average=n"));
     eprintln!("misfit at 0, 15, 30, 45, 60 degrees: effective media {effective:?}, staircases {stairs:?}");

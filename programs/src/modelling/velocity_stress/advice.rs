@@ -176,8 +176,6 @@ pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot, spreads: &Spreads) {
 fn beyond(padded: &Padded, axis: usize, cells: [f32; 2], x: f32) -> bool {
     let (model, d) = (&padded.model, padded.d()[axis]);
     let (first, last) = (model.o[axis], model.o[axis] + (model.n[axis] - 1) as f32 * d);
-    let depths = [first - x, x - last].into_iter().zip(cells);
-    depths
-        .map(|(depth, cells)| depth > (cells + 0.001).max(0.501) * d)
-        .any(|is| is)
+    let mut depths = [first - x, x - last].into_iter().zip(cells);
+    depths.any(|(depth, cells)| depth > (cells + 0.001).max(0.501) * d)
 }
