@@ -240,7 +240,7 @@ fn records_of_zero_pressure_have_their_reason() {
         at_surface.contains("all data are zero: either no wave reached a receiver, or all receivers lie where the pressure is zero"),
         "{at_surface}"
     );
-    let silent = messages("rec=top.rsf m0=0");
+    let silent = messages("rec=top.rsf nt=2");
     assert!(
         silent.contains("all data are zero: no wave reached a receiver; check the sources"),
         "{silent}"
