@@ -31,6 +31,8 @@ const FUNCTION_LINES: usize = 80;
 const ARGUMENTS: usize = 6;
 /// Two printed pages, including tables.
 const PAGE_LINES: usize = 150;
+/// Characters of a line of text in a page. Rows of tables and blocks of code may be longer.
+const TEXT_CHARACTERS: usize = 400;
 const FOLDERS: [&str; 5] = ["book", "kernels", "programs", "rsf-io", "tests"];
 const PAGES: [&str; 5] = [
     "README.md",
@@ -256,6 +258,25 @@ fn files_stay_short() {
         "these files are too long; split them by what they know:",
         &offenders,
     );
+}
+
+#[test]
+fn lines_of_pages_stay_short() {
+    let mut offenders = Vec::new();
+    for (name, page) in files_ending(".md") {
+        let mut in_code = false;
+        for (number, line) in page.lines().enumerate() {
+            in_code ^= line.trim_start().starts_with("```");
+            let characters = line.chars().count();
+            if characters > TEXT_CHARACTERS && !in_code && !line.trim_start().starts_with('|') {
+                offenders.push(format!(
+                    "{name}:{}: {characters} characters, at most {TEXT_CHARACTERS}",
+                    number + 1
+                ));
+            }
+        }
+    }
+    report("these lines of text are too long; wrap them:", &offenders);
 }
 
 /// The functions of one file that exceed the limits.

@@ -137,7 +137,7 @@ fn intervals_of_su_are_whole_microseconds() {
     );
 }
 
-/// An axis of depth in the header becomes one of times, with a warning that gives the way back.
+/// An axis of depth in the header becomes one of times, with a warning that says how to restore it.
 #[test]
 fn lengths_that_are_written_as_times_are_warned_of() {
     let bench = Bench::new();

@@ -357,3 +357,48 @@ fn meshes_and_runs_on_them_are_described_with_their_numbers() {
     assert!((share - 150.0 / wavelength).abs() < 0.0051, "{text}");
     assert!((1.0 - 1e-4..1.01).contains(&(enough / wavelength)), "{text}");
 }
+
+/// A point far outside is refused, and not also said to lie in the frame, even if one of its coordinates does.
+#[test]
+fn points_far_outside_are_not_in_the_frame() {
+    let desk = crate::velocity_stress::desk(2);
+    desk.dataset("far.rsf", "n1=2 n2=1", &[5000.0, -20.0]);
+    let line = line(2).replace("rec=rec.rsf", "rec=far.rsf");
+    let run = desk.sh(&format!("{line} > data.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains("x must lie in") && !run.err.contains("in the frame"),
+        "{run:?}"
+    );
+}
+
+/// A file without a key, given to a program without a standard input: the key that takes it, or the first one that takes files.
+#[test]
+fn files_without_a_key_get_one() {
+    let desk = crate::velocity_stress::desk(2);
+    for (words, expected) in [
+        ("vp.rsf", "`vp.rsf` is ignored: give it by name, as in vp=vp.rsf"),
+        (
+            "sou = sou.rsf",
+            "`sou` is ignored: parameters are written key=value, without blanks",
+        ),
+    ] {
+        let err = desk.sh(&format!("sfvsfd2d-gpu {words}")).err;
+        assert!(err.contains(expected), "{err}");
+        assert!(
+            !err.contains("standard input") && !err.contains("unknown parameter"),
+            "{err}"
+        );
+        assert_eq!(err.matches("is ignored").count(), 1, "{err}");
+    }
+    desk.ran("sfbasics cp vp.rsf other.rsf");
+    let err = desk.sh("sfsem2d-gpu other.rsf").err;
+    assert!(
+        err.contains("`other.rsf` is ignored: give it by name, as in mesh=other.rsf"),
+        "{err}"
+    );
+    let err = desk.sh("sfbasics points vp.rsf").err;
+    assert!(
+        err.contains("`vp.rsf` is ignored: this program reads no dataset from standard input"),
+        "{err}"
+    );
+}

@@ -84,3 +84,87 @@ fn dipping_interfaces_are_within_a_percent() {
     assert!(largest(effective) < 0.01, "{effective:?}");
     assert!(stairs.iter().all(|misfit| *misfit > 0.012), "{stairs:?}");
 }
+
+/// The volume of the test below: nodes along each axis, ten metres apart, and samples of a millisecond.
+const NODES: usize = 101;
+const STEPS: usize = 440;
+
+/// Displacements along three axes of the frame of an interface through the centre of a volume, which dips by `dip`
+/// degrees towards an azimuth of `azimuth` degrees from x to y.
+fn in_a_volume([dip, azimuth]: [f64; 2], words: &str) -> Vec<f64> {
+    let desk = Desk::new();
+    let centre = 10.0 * (NODES - 1) as f64 / 2.0;
+    let ([sin, cos], [sin_to, cos_to]) = (
+        <[f64; 2]>::from(dip.to_radians().sin_cos()),
+        <[f64; 2]>::from(azimuth.to_radians().sin_cos()),
+    );
+    // Down the slope, level along the interface, and normal to it; x, y, z.
+    let frame = [
+        [cos * cos_to, cos * sin_to, sin],
+        [-sin_to, cos_to, 0.0],
+        [-sin * cos_to, -sin * sin_to, cos],
+    ];
+    let depth = |x: f64, y: f64| centre + OFF + sin / cos * ((x - centre) * cos_to + (y - centre) * sin_to);
+    let horizon: Vec<f32> = (0..NODES * NODES)
+        .map(|k| depth(10.0 * (k % NODES) as f64, 10.0 * (k / NODES) as f64) as f32)
+        .collect();
+    let turned = |own: [f64; 3]| [0, 1, 2].map(|axis| (0..3).map(|k| own[k] * frame[k][axis]).sum::<f64>());
+    let point = |own: [f64; 3]| {
+        let [x, y, z] = turned(own);
+        [x + centre, y + centre, z + centre + OFF].map(|v| v as f32)
+    };
+    let receivers: Vec<[f32; 3]> = [-60.0, 60.0, 180.0]
+        .iter()
+        .flat_map(|along| {
+            [
+                [*along, 0.0, -80.0],
+                [*along, 60.0, -80.0],
+                [*along, 0.0, 80.0],
+                [*along, 60.0, 80.0],
+            ]
+        })
+        .map(point)
+        .collect();
+    desk.dataset(
+        "horizon.rsf",
+        &format!("n1={NODES} n2={NODES} d1=10 d2=10"),
+        &horizon,
+    );
+    desk.dataset("sou.rsf", "n1=3 n2=1", &point([-80.0, 0.0, -120.0]));
+    desk.dataset(
+        "rec.rsf",
+        &format!("n1=3 n2={}", receivers.len()),
+        receivers.as_flattened(),
+    );
+    desk.ran(&format!(
+        "sflayers horizons=horizon.rsf rho=2000,2400 vp=1732,3464 vs=1000,2000 n1={NODES} n2={NODES} n3={NODES} d1=10 d2=10 d3=10 scheme=staggered {words} den=den.rsf > ccc.rsf"
+    ));
+    let [fx, fy, fz] = turned([0.7, 0.5, 0.5]);
+    desk.ran(&format!(
+        "sfvsfd3d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf src=force fx={fx} fy={fy} fz={fz} stf=ricker freq=8 dt=0.001 nt={STEPS} order=8 tdc=y data=displacement nb=12 device=cpu > data.rsf"
+    ));
+    let data = desk.read("data.rsf");
+    let count = receivers.len();
+    let of = |sample: &[f32], r: usize| {
+        let [z, x, y] = [0, 1, 2].map(|component| f64::from(sample[component * count + r]));
+        frame.map(|axis| axis[0] * x + axis[1] * y + axis[2] * z)
+    };
+    let samples = data.chunks(3 * count);
+    samples
+        .flat_map(|sample| (0..count).flat_map(move |r| of(sample, r)))
+        .collect()
+}
+
+/// The medium is that of the section. The misfit is compared with a flat interface on the same grid, whose own error is
+/// 0.14 %.
+#[test]
+#[ignore = "long: ./sconsw test full=y"]
+fn a_dipping_interface_in_a_volume_is_within_a_percent() {
+    let flat = in_a_volume([0.0, 0.0], "");
+    let dipping = [30.0, 35.0];
+    let misfit = |words: &str| relative_difference(in_a_volume(dipping, words), &flat);
+    let (effective, stairs) = (misfit(""), misfit("average=n"));
+    eprintln!("misfit: effective media {effective}, staircases {stairs}");
+    assert!(effective < 0.01, "{effective}");
+    assert!(stairs > effective, "{stairs}");
+}

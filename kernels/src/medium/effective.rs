@@ -31,41 +31,66 @@ pub struct Layers {
     slips: bool,
 }
 
-/// Means over isotropic layers, weighted with their fractions of the thickness, of functions of the P modulus
-/// M = rho vp^2, the shear modulus mu = rho vs^2 and lambda = M - 2 mu, from which Backus (1962, eq. 13) gives the
-/// effective medium.
-#[derive(Clone, Copy, Debug)]
-pub struct IsotropicMeans {
-    /// Mean of 1/M.
-    pub compliance: f64,
-    /// Mean of 1/mu; `None` if the layers are fluids, so that no shear stress acts across them.
-    pub shear_compliance: Option<f64>,
-    /// Mean of lambda/M.
-    pub ratio: f64,
-    /// Means of M - lambda^2/M and of lambda - lambda^2/M.
-    pub plate: [f64; 2],
-    /// Mean of mu.
-    pub shear: f64,
+/// Sums over isotropic layers, weighted with their fractions of the thickness, from which Backus (1962, eq. 13) gives the
+/// effective medium. The sums do not depend on the normal of the layers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IsotropicLayers {
+    /// Of 1/M, where M is the P modulus.
+    compliance: f64,
+    /// Of 1/mu, where mu is the shear modulus; zero for fluids.
+    shear_compliance: f64,
+    /// Of lambda/M, with lambda = M - 2 mu.
+    ratio: f64,
+    /// Of M - lambda^2/M and of lambda - lambda^2/M.
+    plate: [f64; 2],
+    /// Of mu.
+    shear: f64,
+}
+
+impl IsotropicLayers {
+    /// A single layer with the P modulus rho vp^2 and the shear modulus rho vs^2, which is zero in a fluid.
+    pub fn of(press: f64, shear: f64) -> Self {
+        let lambda = press - 2.0 * shear;
+        let ratio = lambda / press;
+        Self {
+            compliance: 1.0 / press,
+            shear_compliance: if shear == 0.0 { 0.0 } else { 1.0 / shear },
+            ratio,
+            plate: [press - lambda * ratio, lambda - lambda * ratio],
+            shear,
+        }
+    }
+
+    /// Adds the fraction `share` of other layers. Layers must be all solid or all fluid.
+    pub fn add(&mut self, share: f64, other: &Self) {
+        self.compliance += share * other.compliance;
+        self.shear_compliance += share * other.shear_compliance;
+        self.ratio += share * other.ratio;
+        (0..2).for_each(|k| self.plate[k] += share * other.plate[k]);
+        self.shear += share * other.shear;
+    }
+}
+
+impl From<IsotropicLayers> for Layers {
+    /// The same sums in the frame of the stack.
+    fn from(sums: IsotropicLayers) -> Self {
+        let mut layers = Self {
+            slips: sums.shear_compliance == 0.0,
+            ..Self::default()
+        };
+        layers.compliance[0][0] = sums.compliance;
+        (1..3).for_each(|k| layers.compliance[k][k] = sums.shear_compliance);
+        let [plate, across] = sums.plate;
+        for i in 0..2 {
+            layers.coupling[i][0] = sums.ratio;
+            (0..2).for_each(|j| layers.within[i][j] = if i == j { plate } else { across });
+        }
+        layers.within[2][2] = sums.shear;
+        layers
+    }
 }
 
 impl Layers {
-    /// The sums over isotropic layers, in any frame.
-    pub fn isotropic(means: &IsotropicMeans) -> Self {
-        let mut layers = Self {
-            slips: means.shear_compliance.is_none(),
-            ..Self::default()
-        };
-        let slip = means.shear_compliance.unwrap_or(0.0);
-        (0..3).for_each(|k| layers.compliance[k][k] = if k == 0 { means.compliance } else { slip });
-        let [plate, across] = means.plate;
-        for i in 0..2 {
-            layers.coupling[i][0] = means.ratio;
-            (0..2).for_each(|j| layers.within[i][j] = if i == j { plate } else { across });
-        }
-        layers.within[2][2] = means.shear;
-        layers
-    }
-
     /// Adds a layer with stiffness `c` (6 by 6, in the stack's frame) that makes up the fraction `share` of the
     /// thickness.
     pub fn add(&mut self, share: f64, c: &Voigt) {
@@ -310,6 +335,22 @@ mod tests {
         assert_same(&effective(&rocks, [0.0, 0.0, 1.0]), &want.voigt(), 1e-12);
     }
 
+    /// The sums over isotropic layers are those of layers of any kind.
+    #[test]
+    fn isotropic_layers_need_no_frame() {
+        for rocks in [
+            [(0.3, [2.0, 1.0, 2.0]), (0.7, [4.0, 2.2, 2.6])],
+            [(0.3, [1.5, 0.0, 1.0]), (0.7, [1.8, 0.0, 1.3])],
+        ] {
+            let (mut sums, mut layers) = (IsotropicLayers::default(), Layers::default());
+            for (share, [vp, vs, rho]) in rocks {
+                sums.add(share, &IsotropicLayers::of(rho * vp * vp, rho * vs * vs));
+                layers.add(share, &rock(vp, vs, rho));
+            }
+            assert_same(&Layers::from(sums).medium(), &layers.medium(), 1e-12);
+        }
+    }
+
     #[test]
     fn one_rock_alone_is_itself_across_any_normal() {
         for c in [rock(2.0, 1.0, 2.0), tilted()] {
@@ -385,11 +426,8 @@ mod tests {
     /// The compliances that an orthorhombic medium has are kept, and all others vanish.
     #[test]
     fn the_orthorhombic_part_keeps_compliances() {
-        let mixed = effective(
-            &[(0.4, rock(2.0, 1.0, 2.0)), (0.6, rock(4.0, 2.2, 2.6))],
-            [0.5, 0.3, 0.7],
-        );
-        for c in [tilted(), mixed] {
+        let rocks = [(0.4, rock(2.0, 1.0, 2.0)), (0.6, rock(4.0, 2.2, 2.6))];
+        for c in [tilted(), effective(&rocks, [0.5, 0.3, 0.7])] {
             let held = orthorhombic(&c);
             assert!(is_sound(&held));
             let [want, got] = [compliance(&c), compliance(&held)];
@@ -399,13 +437,7 @@ mod tests {
                 assert!((got[i][j] - want).abs() < 1e-12, "s{}{}", i + 1, j + 1);
             }
         }
-        for c in [
-            rock(3.0, 1.6, 2.2),
-            effective(
-                &[(0.4, rock(2.0, 1.0, 2.0)), (0.6, rock(4.0, 2.2, 2.6))],
-                [0.0, 0.0, 1.0],
-            ),
-        ] {
+        for c in [rock(3.0, 1.6, 2.2), effective(&rocks, [0.0, 0.0, 1.0])] {
             assert_same(&orthorhombic(&c), &c, 1e-12);
         }
         let water = rock(1.5, 0.0, 1.0);

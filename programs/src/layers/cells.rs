@@ -164,40 +164,32 @@ impl Line<'_> {
         let fluids = layers.iter().filter(|l| self.cells.rocks[**l].is_fluid(z));
         let fluids = fluids.count();
         let coupled = fluids == 0 || fluids == layers.len();
-        let windows: &[Window] = if coupled {
-            &[self.cells.window, Window::Cell]
-        } else {
-            &[Window::Cell]
-        };
         let normal = self.normal(z);
-        let mut medium = None;
-        for window in windows {
-            let shares = match *window == self.cells.window {
-                true => in_window.clone(),
-                false => self.shares_of(z, *window),
-            };
+        let of = |shares: &[f64]| -> Result<Medium> {
             let mut density = 0.0;
             let mut parts = Vec::new();
-            for layer in held(&shares) {
+            for layer in held(shares) {
                 let (rho, c) = rock(layer)?;
                 density += shares[layer] * rho;
                 parts.push((shares[layer], c));
             }
-            let c = match parts[..] {
-                [(_, c)] => c,
-                _ if self.cells.window == Window::Staggered && coupled => {
+            let c = match (&parts[..], self.cells.window) {
+                ([(_, c)], _) => *c,
+                (_, Window::Staggered) if coupled => {
                     effective::orthorhombic(&effective::effective(&parts, normal))
                 }
-                _ if self.cells.window == Window::Staggered => mixed(&parts, normal, self.shears),
+                (_, Window::Staggered) => mixed(&parts, normal, self.shears),
                 _ => effective::effective(&parts, normal),
             };
-            let sound = density > 0.0 && is_sound(&c);
-            medium = Some((density, c));
-            if sound {
-                break;
+            Ok((density, c))
+        };
+        if coupled {
+            let (density, c) = of(&in_window)?;
+            if density > 0.0 && is_sound(&c) {
+                return Ok((density, c));
             }
         }
-        Ok(medium.expect("there is a window"))
+        of(&self.shares_of(z, Window::Cell))
     }
 
     fn depth(&self, k: usize) -> f64 {

@@ -3,14 +3,11 @@
 //! layers, and so all weights are products of weights along the axes: the sums over x and y are computed once for a
 //! line, and each coarse node of it adds them up along z.
 
-use kernels::medium::Voigt;
-use kernels::medium::effective::{IsotropicMeans, Layers};
+use kernels::medium::effective::{IsotropicLayers, Layers};
 
 use super::planes::Medium;
 use super::upscale::{Fine, Weights};
 
-/// The number of means of [`IsotropicMeans`], with that of density.
-const MEANS: usize = 7;
 /// Powers of the distances along x and y by which the Gaussian bell is multiplied in moments.
 const POWERS: [[i32; 2]; 6] = [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]];
 /// The number of fine nodes along z that are processed at a time, so that all sums fit the nearest cache.
@@ -19,10 +16,31 @@ const BLOCK: usize = 64;
 /// The density, the P modulus rho vp^2 and the shear modulus rho vs^2 of a fine node.
 type Rock = [f64; 3];
 
+/// Weighted sums over rocks.
+#[derive(Clone, Copy, Default)]
+struct Stack {
+    density: f64,
+    layers: IsotropicLayers,
+}
+
+impl Stack {
+    fn of([density, press, shear]: Rock) -> Self {
+        Self {
+            density,
+            layers: IsotropicLayers::of(press, shear),
+        }
+    }
+
+    fn add(&mut self, weight: f64, other: &Self) {
+        self.density += weight * other.density;
+        self.layers.add(weight, &other.layers);
+    }
+}
+
 /// Sums over x and y of each plane of fine nodes along z.
 pub(super) struct Sums {
     /// With the weights of the window and of the cell.
-    means: [Vec<[f64; MEANS]>; 2],
+    stacks: [Vec<Stack>; 2],
     /// Moments of density, P modulus and shear modulus with a Gaussian bell of one coarse spacing, for each of [`POWERS`].
     moments: Vec<[[f64; 3]; POWERS.len()]>,
     /// Sums of the bell itself for each of [`POWERS`].
@@ -57,7 +75,7 @@ pub(super) enum Mixture {
     /// Some are fluid and some are solid.
     Contact,
     /// All are solid, or all are fluid.
-    Coupled { fluid: bool },
+    Coupled,
 }
 
 /// The rock of a fine node, for a medium of which [`Fine::is_isotropic`] holds.
@@ -66,29 +84,13 @@ fn rock(fine: &Fine, cell: usize) -> Rock {
     [fine.density[cell].into(), press[cell].into(), shear[cell].into()]
 }
 
-/// The functions of the constants of a rock whose means are those of [`IsotropicMeans`], after its density.
-fn terms([density, press, shear]: Rock) -> [f64; MEANS] {
-    let lambda = press - 2.0 * shear;
-    let ratio = lambda / press;
-    let slip = if shear == 0.0 { 0.0 } else { 1.0 / shear };
-    [
-        density,
-        1.0 / press,
-        slip,
-        ratio,
-        press - lambda * ratio,
-        lambda - lambda * ratio,
-        shear,
-    ]
-}
-
 impl Sums {
     /// The sums around a line of coarse nodes, whose weights along x and y are `across`.
     pub(super) fn of(fine: &Fine, across: &[Weights; 2]) -> Self {
         let n = fine.grid.n();
         let [xs, ys] = across;
         let mut sums = Self {
-            means: [vec![[0.0; MEANS]; n[0]], vec![[0.0; MEANS]; n[0]]],
+            stacks: [vec![Stack::default(); n[0]], vec![Stack::default(); n[0]]],
             moments: vec![[[0.0; 3]; POWERS.len()]; n[0]],
             bells: [0.0; POWERS.len()],
             extremes: vec![[[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]]; n[0]],
@@ -113,10 +115,10 @@ impl Sums {
     }
 
     fn add(&mut self, z: usize, rock: Rock, weights: [f64; 2], bells: &[f64; POWERS.len()]) {
-        let terms = terms(rock);
-        for (means, weight) in self.means.iter_mut().zip(weights) {
+        let own = Stack::of(rock);
+        for (stacks, weight) in self.stacks.iter_mut().zip(weights) {
             if weight != 0.0 {
-                (0..MEANS).for_each(|k| means[z][k] += weight * terms[k]);
+                stacks[z].add(weight, &own);
             }
         }
         for (moments, bell) in self.moments[z].iter_mut().zip(bells) {
@@ -135,7 +137,7 @@ impl Sums {
         match (smallest == largest, smallest[2] == 0.0, largest[2] == 0.0) {
             (true, ..) => Mixture::One,
             (_, true, false) => Mixture::Contact,
-            (.., fluid) => Mixture::Coupled { fluid },
+            _ => Mixture::Coupled,
         }
     }
 
@@ -153,27 +155,17 @@ impl Sums {
         both
     }
 
-    /// Density and effective medium, in the frame of the layers, of the nodes in the window, or those in the cell.
-    pub(super) fn medium(&self, along: &Weights, of_cell: bool, fluid: bool) -> Medium {
-        let (means, weights) = match of_cell {
-            true => (&self.means[1], &along.of_cell),
-            false => (&self.means[0], &along.of_window),
+    /// Density and effective medium, in the frame of the layers, of the nodes in the window, or in the cell.
+    pub(super) fn medium(&self, along: &Weights, of_cell: bool) -> Medium {
+        let (stacks, weights) = match of_cell {
+            true => (&self.stacks[1], &along.of_cell),
+            false => (&self.stacks[0], &along.of_window),
         };
-        let mut sum = [0.0; MEANS];
+        let mut sum = Stack::default();
         for (i, weight) in weights.iter().enumerate() {
-            let terms = &means[along.at(i, means.len())];
-            (0..MEANS).for_each(|k| sum[k] += weight * terms[k]);
+            sum.add(*weight, &stacks[along.at(i, stacks.len())]);
         }
-        let [density, compliance, slip, ratio, plate, across, shear] = sum;
-        let means = IsotropicMeans {
-            compliance,
-            shear_compliance: (!fluid).then_some(slip),
-            ratio,
-            plate: [plate, across],
-            shear,
-        };
-        let c: Voigt = Layers::isotropic(&means).medium();
-        (density, c)
+        (sum.density, Layers::from(sum.layers).medium())
     }
 
     /// The largest density, c33 and c55 in the window.

@@ -7,7 +7,7 @@
 use anyhow::{Context, Result, bail};
 use kernels::medium::voigt::slot;
 use kernels::medium::window::{REACH, Window};
-use kernels::medium::{Coefficients, Voigt, effective, eigen, rotate, triclinic};
+use kernels::medium::{Coefficients, Stiffness, Symmetry, Voigt, effective, eigen, rotate, triclinic};
 use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job};
 
@@ -205,17 +205,11 @@ impl Fine {
 
     /// Whether all nodes are isotropic, apart from rounding errors of their coefficients.
     fn is_isotropic(&self) -> bool {
-        let table = self.grid.kind.table(self.grid.ndim);
-        let [press, shear] = self.moduli();
         (0..self.density.len()).into_par_iter().all(|cell| {
-            let want = |(i, j)| match (i, j) {
-                (i, j) if i != j && j <= 3 => press[cell] - 2.0 * shear[cell],
-                (i, j) if i != j => 0.0,
-                (i, _) if i <= 3 => press[cell],
-                _ => shear[cell],
-            };
-            let mut planes = table.pairs.iter().zip(&self.stiffness);
-            planes.all(|(pair, plane)| (plane[cell] - want(*pair)).abs() <= 1e-6 * press[cell])
+            let c = self.voigt(cell);
+            let lost = rotate::lost(&c, 3, Coefficients::Orthorhombic);
+            lost.is_none_or(|lost| lost.share < rotate::LOSS_ALLOWED)
+                && Stiffness::kept(&c).symmetry() == Symmetry::Isotropic
         })
     }
 
@@ -321,9 +315,9 @@ impl Line<'_> {
                 let cell = along.at(0, n[0]) + n[0] * (xs.at(0, n[1]) + n[1] * ys.at(0, n[2]));
                 (self.fine.density[cell].into(), self.fine.voigt(cell))
             }
-            Some((sums, Mixture::Coupled { fluid })) => {
+            Some((sums, Mixture::Coupled)) => {
                 let normal = self.normal_of(&sums.moments(&along), sums.largest(&along));
-                self.first_sound(true, normal, |of_cell| sums.medium(&along, of_cell, fluid))
+                self.first_sound(true, normal, |of_cell| sums.medium(&along, of_cell))
             }
             _ => self.medium_of_runs(&along),
         }

@@ -4,6 +4,8 @@ use rsf_io::{Input, Job};
 
 /// A P velocity, in m/s, lower than in any rock or fluid; a slower model is probably in km/s.
 const SLOW: f64 = 100.0;
+/// A wave speed, in m/s, above any in the Earth, with some margin.
+pub const FASTEST: f64 = 3e4;
 /// A density, in kg/m3, lower than in any rock; a lighter model is probably in g/cm3.
 const LIGHT: f64 = 50.0;
 

@@ -93,8 +93,8 @@ def compare(written: rsfdata.Dataset, data: rsfdata.Dataset, call: Call) -> None
         words = [", ".join(f"n{number}={pair[which].n} o{number}={pair[which].o:g} d{number}={pair[which].d:g}" for number, pair in differ) for which in (0, 1)]
         cure = ", or dtout= if the times shall be 0, dtout, 2 dtout and so on" if "dtout" in call.params else ""
         warn(
-            f"{call.name} with adj=n writes {words[0]}, but the data of this linop have {words[1]}: a program that takes its axes from its input, as times, is then given other data with adj=y "
-            f"than it writes, and is not the transpose: leave out the data of linop and make your own like linop.to_data(){cure}"
+            f"{call.name} with adj=n writes {words[0]}, but the data of this linop have {words[1]}: a program that takes its axes from its input, such as times, then reads data at other times with adj=y "
+            f"than it writes with adj=n, and one is not the transpose of the other: leave out the data of linop and make your own like linop.to_data(){cure}"
         )
 
 

@@ -65,6 +65,11 @@ impl<const D: usize> SpongeLayer<D> {
         Self::tabulated(mesh, &Tabulated::new(mesh.order(), basis), thickness)
     }
 
+    /// The thickness in metres.
+    pub fn thickness(&self) -> f64 {
+        self.thickness
+    }
+
     fn tabulated(mesh: &Mesh<D>, table: &Tabulated<D>, thickness: f64) -> Self {
         let mut layer = Self {
             thickness,

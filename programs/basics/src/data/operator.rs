@@ -171,9 +171,9 @@ impl Operator {
             false => "sfput corrects a header",
         };
         let message = format!(
-            "{} has {}, but {} has {}: an operator that takes its axes from the header, as those of modelling programs \
-            take the times, is then given other data with adj=y than it writes with adj=n, so that products do not \
-            agree and residuals are wrong; make the axes equal ({remedy})",
+            "{} has {}, but {} has {}: an operator that takes its axes from the header, as modelling programs take \
+            the times, then reads data at other times with adj=y than it writes with adj=n: dot products do not \
+            agree, and residuals are wrong; make the axes equal ({remedy})",
             written.name(),
             words(written),
             data.name(),

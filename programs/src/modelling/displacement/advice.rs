@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::idle;
+use crate::modelling::units;
 use crate::modelling::words::counted;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
@@ -10,9 +11,6 @@ use rsf_io::Job;
 
 /// The least width of a frame, in rows, with which a free surface is accurate.
 const LEAST: usize = 5;
-
-/// A speed in m/s that no wave in the Earth has.
-const FASTEST: f64 = 3e4;
 
 /// The number of steps beyond which growth of the published one-way condition is visible.
 const LONG: usize = 2000;
@@ -46,9 +44,9 @@ pub fn narrow(job: &Job, shot: &Shot, nb: usize) {
     }
 }
 
-/// Warns of waves that are faster than any in the Earth, whatever the unit of length.
+/// Warns of waves that are faster than any in the Earth in any unit of length.
 pub fn fast(job: &Job, fastest: f64) {
-    if fastest > FASTEST {
+    if fastest > units::FASTEST {
         job.warn(&format!(
             "the fastest wave of the model has a speed of {fastest:.4e}: no wave in the Earth is faster than 14000 m/s; with axes in m, ccc= must be in Pa and den= in kg/m3"
         ));

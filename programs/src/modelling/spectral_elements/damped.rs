@@ -7,7 +7,7 @@ use rsf_io::Job;
 /// Warns of sources and receivers, or points of a map, in the sponge.
 pub fn in_sponge<const D: usize>(
     job: &Job,
-    (layer, thickness): (&SpongeLayer<D>, f64),
+    layer: &SpongeLayer<D>,
     (shots, whose): (&[[Vec<[f64; D]>; 2]], Whose),
 ) {
     let cure = match whose {
@@ -29,8 +29,9 @@ pub fn in_sponge<const D: usize>(
         }
         if let Some(first) = held.first() {
             job.warn(&format!(
-                "{} within {thickness} m of an absorbing side (the first is {}), in the sponge, where waves are damped: {cure}",
+                "{} within {} m of an absorbing side (the first is {}), in the sponge, where waves are damped: {cure}",
                 whose.are(held.len()),
+                layer.thickness(),
                 number_of(*first, shots.len())
             ));
         }

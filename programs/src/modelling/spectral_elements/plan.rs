@@ -61,13 +61,14 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         }
     }
     let (shots, map) = (spreads::places(run), spreads::places_of_map(run));
-    let layer = |thickness: f64| (SpongeLayer::new(&run.mesh, &run.basis, thickness), thickness);
-    let sponge = run.sponge.map(|sponge| layer(sponge.thickness));
+    let sponge = run
+        .sponge
+        .map(|sponge| SpongeLayer::new(&run.mesh, &run.basis, sponge.thickness));
     for (places, whose) in [(&shots[..], Whose::Receivers), (&map[..], Whose::Map)] {
         advice::beside_sources(job, &run.mesh, (places, whose));
         advice::in_layers(job, run.pml.as_ref(), (places, whose));
-        if let Some((layer, thickness)) = &sponge {
-            damped::in_sponge(job, (layer, *thickness), (places, whose));
+        if let Some(layer) = &sponge {
+            damped::in_sponge(job, layer, (places, whose));
         }
     }
     advice::in_rock(job, run, &shots);

@@ -15,9 +15,6 @@ use kernels::methods::velocity_stress::Shot;
 use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
-/// A wave speed in m/s that is above any in the Earth, with some margin.
-const FASTEST: f64 = 3e4;
-
 /// The least width of a sponge in cells (chapter 9 of the book).
 const THIN: i64 = 20;
 /// The least number of receivers that cause a warning if all of them lie in one cell.
@@ -97,7 +94,7 @@ pub fn cells(
                 let place = format!("at {}", cell_words(padded, extremes.slowest_cell));
                 units::shear(job, vs.into(), &place);
             }
-            if extremes.fastest > FASTEST {
+            if extremes.fastest > units::FASTEST {
                 job.warn(&format!(
                     "the fastest wave of the model has a speed of {:.4e} m/s, at {}: no wave in the Earth is \
                     faster than 14000 m/s; units are SI",
