@@ -108,7 +108,7 @@ fn absorb(kind: usize) -> (Frame, &'static str) {
     faces.cells[0] = [0, 5];
     faces.cells[1] = [7, 4];
     let sponge = Absorber::Sponge(0.9);
-    match kind % 4 {
+    match kind {
         0 => (faces, "layers on five faces"),
         1 => (
             Frame {
@@ -150,23 +150,91 @@ const LOSSES: [Option<Mechanisms>; 4] = [
     Some(Mechanisms::Everywhere(3)),
 ];
 
-/// The `k`-th case; every option occurs with every other option for some `k`.
+/// Options by which cases differ, in the order of [`options`], with the number of values of each.
+const OPTIONS: [(&str, usize); 10] = [
+    ("frame", 4),
+    ("quantity", 6),
+    ("attenuation", 4),
+    ("order", 3),
+    ("class", 2),
+    ("surface", 2),
+    ("shears in place", 2),
+    ("family", 3),
+    ("jdata", 3),
+    ("peaks", 2),
+];
+
+/// Number of cases: each value of every option occurs with each value of every other option, except those that exclude
+/// each other.
+const CASES: usize = 24;
+
+/// The values of the options in the `k`-th case.
+fn options(k: usize) -> [usize; OPTIONS.len()] {
+    let (quantity, frame, fifth) = (k / 4, k % 4, k / 5);
+    let class = (quantity + frame + frame / 2 + fifth) % 2;
+    [
+        frame,
+        quantity,
+        (quantity + frame) % 4,
+        (quantity + 2 * frame) % 3,
+        class,
+        // The layers of the last frame also lie along the surface.
+        usize::from(frame != 3) * ((quantity + frame + fifth) % 2),
+        // Isotropic media have no shear constants of their own.
+        class * ((quantity + frame / 2) % 2),
+        (quantity + 2 * frame + fifth) % 3,
+        (2 * quantity + frame + quantity / 2) % 3,
+        (quantity + frame + frame / 2) % 2,
+    ]
+}
+
+#[test]
+fn every_option_occurs_with_every_other() {
+    let all: Vec<_> = (0..CASES).map(options).collect();
+    for (j, (other, values)) in OPTIONS.iter().enumerate() {
+        for (i, (name, count)) in OPTIONS[..j].iter().enumerate() {
+            for (x, y) in (0..*count).flat_map(|x| (0..*values).map(move |y| (x, y))) {
+                let excluded = match (*name, *other) {
+                    ("frame", "surface") => (x, y) == (3, 1),
+                    ("class", "shears in place") => (x, y) == (0, 1),
+                    _ => false,
+                };
+                let occurs = all.iter().any(|case| (case[i], case[j]) == (x, y));
+                assert!(occurs != excluded, "{name} {x} with {other} {y}");
+            }
+        }
+    }
+}
+
+/// The `k`-th case.
 fn case(ndim: usize, k: usize) -> Case {
-    let (cells, name) = absorb(k / 2);
-    let isotropic = k % 3 != 2;
+    let [
+        frame,
+        quantity,
+        loss,
+        order,
+        class,
+        surface,
+        in_place,
+        family,
+        jdata,
+        peaks,
+    ] = options(k);
+    let (cells, name) = absorb(frame);
+    let isotropic = class == 0;
     let mut s = shot(0.1, 40, cells);
-    s.order = [4, 8, 2, 4, 4][k % 5];
-    s.family = match k % 7 {
-        3 => Family::Holberg,
-        5 => minimax(s.order, 4.0).expect("an order"),
-        _ => Family::Taylor,
+    s.order = [4, 8, 2][order];
+    s.family = match family {
+        0 => Family::Taylor,
+        1 => Family::Holberg,
+        _ => minimax(s.order, 4.0).expect("an order"),
     };
-    s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
-    s.quantity = QUANTITIES[(k / 3) % 6];
-    s.peaks = k.is_multiple_of(2);
-    s.shears_in_place = !isotropic && k % 4 < 2;
-    (s.jdata, s.jcheck) = (1 + k % 3, 9);
-    s.attenuation = LOSSES[(k / 2 + k / 8) % 4].map(|mechanisms| Attenuation {
+    s.surface = surface == 1;
+    s.quantity = QUANTITIES[quantity];
+    s.peaks = peaks == 0;
+    s.shears_in_place = in_place == 1;
+    (s.jdata, s.jcheck) = (1 + jdata, 9);
+    s.attenuation = LOSSES[loss].map(|mechanisms| Attenuation {
         qp: [60.0].into(),
         qs: [25.0].into(),
         mechanisms,
@@ -196,7 +264,7 @@ fn case(ndim: usize, k: usize) -> Case {
 }
 
 pub fn cases(ndim: usize) -> Vec<Case> {
-    (0..24).map(|k| case(ndim, k)).collect()
+    (0..CASES).map(|k| case(ndim, k)).collect()
 }
 
 /// Everything that a run on accelerators gives, with the largest speeds.

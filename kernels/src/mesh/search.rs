@@ -73,28 +73,38 @@ impl<'a, const D: usize> Locator<'a, D> {
         locator
     }
 
-    /// Sorts the elements into the boxes.
+    /// Sorts the elements into the boxes: counts the elements of each box, then puts them there in ascending order.
     fn sort(&mut self) {
-        let mut pairs = Vec::with_capacity(2 * self.elements.len());
+        self.starts = vec![0; self.boxes.iter().product::<usize>() + 1];
+        for bounds in &self.bounds {
+            self.boxes_of(bounds).for_each(|k| self.starts[k + 1] += 1);
+        }
+        for k in 1..self.starts.len() {
+            self.starts[k] += self.starts[k - 1];
+        }
+        self.items = vec![0; self.starts[self.starts.len() - 1]];
+        let mut next = self.starts.clone();
         for (item, bounds) in self.bounds.iter().enumerate() {
-            let (first, last) = (self.box_of(bounds[0]), self.box_of(bounds[1]));
-            let counts: [usize; D] = std::array::from_fn(|c| last[c] - first[c] + 1);
-            for k in 0..counts.iter().product() {
-                let mut rest = k;
-                let place = std::array::from_fn(|c| {
-                    let step = rest % counts[c];
-                    rest /= counts[c];
-                    first[c] + step
-                });
-                pairs.push((self.flat(place), item as u32));
+            for k in self.boxes_of(bounds) {
+                self.items[next[k]] = item as u32;
+                next[k] += 1;
             }
         }
-        pairs.par_sort_unstable();
-        let all = self.boxes.iter().product::<usize>();
-        self.starts = (0..=all)
-            .map(|k| pairs.partition_point(|pair| pair.0 < k))
-            .collect();
-        self.items = pairs.into_iter().map(|pair| pair.1).collect();
+    }
+
+    /// The boxes that these bounds overlap.
+    fn boxes_of(&self, bounds: &Bounds<D>) -> impl Iterator<Item = usize> + use<D> {
+        let (first, last) = (self.box_of(bounds[0]), self.box_of(bounds[1]));
+        let counts: [usize; D] = std::array::from_fn(|c| last[c] - first[c] + 1);
+        let steps: [usize; D] = std::array::from_fn(|c| self.boxes[..c].iter().product());
+        (0..counts.iter().product()).map(move |k: usize| {
+            let mut rest = k;
+            (0..D).fold(0, |flat, c| {
+                let own = first[c] + rest % counts[c];
+                rest /= counts[c];
+                flat + own * steps[c]
+            })
+        })
     }
 
     fn box_of(&self, x: [f64; D]) -> [usize; D] {

@@ -151,11 +151,16 @@ fn values(key: &str, text: &str) -> Result<Vec<f64>> {
         "{key}={text}: a range has three numbers, first:last:step, as in 0:2000:10"
     );
     let (first, last, step) = (number(parts[0])?, number(parts[1])?, number(parts[2])?);
+    ensure!(
+        step != 0.0 && (last - first) * step >= 0.0,
+        "{key}={text}: steps of {step} do not reach {last} from {first}; a range is first:last:step, as in 0:2000:10 or \
+        2000:0:-10"
+    );
     // A last point that lies beyond the end only because of rounding is included.
     let steps = ((last - first) / step + 1e-6).floor();
     ensure!(
-        step != 0.0 && (0.0..MOST).contains(&steps),
-        "{key}={text}: steps of {step} do not reach {last} from {first} in fewer than {MOST:e} steps"
+        steps < MOST,
+        "{key}={text}: steps of {step} reach {last} from {first} only after {MOST:e} steps or more; take longer steps"
     );
     Ok((0..=steps as usize).map(|i| first + i as f64 * step).collect())
 }

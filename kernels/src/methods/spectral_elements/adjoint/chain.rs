@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use super::super::media::Contents;
 use super::super::pml::Pml;
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
@@ -39,28 +40,29 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                 return;
             }
             let mut sums = Vec::new();
+            let width = self.machine.products(element, &mut sums);
             let nodes = setup.mesh.coordinates(element);
             let (determinants, contents) = (table.determinants(&nodes), setup.contents(element, table));
             let media = media_of(&contents, points);
             let in_sponge = sponge
                 .as_ref()
                 .map(|sponge| sponge.shares(&table.positions(&nodes)));
-            for (local, weight) in table.weights().iter().enumerate() {
+            let each = table.weights().iter().zip(sums.chunks_exact_mut(width.max(1)));
+            for (local, (weight, sums)) in each.enumerate() {
                 let strength = match (&sponge, &in_sponge) {
                     (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
                     _ => 0.0,
                 };
                 let volume = weight * determinants[local] / self.scale;
                 let medium = media[local];
-                self.machine.products(element, local, &mut sums);
                 sums.iter_mut().for_each(|sum| *sum *= volume);
                 let own = &mut values[local * parameters.count()..][..parameters.count()];
                 let law = &contents.medium(local).law;
                 let by_speeds = match (law, parameters) {
-                    (Law::Fluid(_), _) => of_fluid(medium, strength, &sums),
+                    (Law::Fluid(_), _) => of_fluid(medium, strength, sums),
                     (_, Parameters::Constants) => {
                         let impedances = impedances::<D>(setup.points.is_some(), medium);
-                        of_constants(&impedances[0], strength, &sums, own);
+                        of_constants(&impedances[0], strength, sums, own);
                         if let Some(&[of_bulk, of_shear]) = sums.get(CONSTANTS..) {
                             let means = LossMeans::of::<D>(setup, (&contents, local));
                             means.add_transposed([of_bulk, of_shear], own);
@@ -70,7 +72,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                     _ => of_solid(
                         medium,
                         strength,
-                        elastic(&sums, setup.relaxations.map(|_| contents.factors(local))),
+                        elastic(sums, setup.relaxations.map(|_| contents.factors(local))),
                     ),
                 };
                 add::<D>(parameters, (by_speeds, medium), own);
@@ -78,17 +80,17 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                     (LossChain::of(contents.loss(local), medium), law)
                 {
                     let [of_speeds, of_losses] =
-                        of_loss(&chain, contents.moduli(local), contents.factors(local), &sums);
+                        of_loss(&chain, contents.moduli(local), contents.factors(local), sums);
                     add::<D>(parameters, ([of_speeds[0], of_speeds[1], 0.0], medium), own);
                     if parameters == Parameters::SpeedsAndLosses {
                         own[3..].copy_from_slice(&of_losses);
                     }
                 }
             }
+            self.add_faces(element, &contents, setup, values);
         };
         let elements = values.par_chunks_mut(points * parameters.count()).enumerate();
         self.machine.cpu().install(|| elements.for_each(of_element));
-        self.add_faces(&mut values, setup);
         self.add_sources(&mut values, setup);
         Ok(Gradient {
             values,
@@ -97,19 +99,17 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         })
     }
 
-    /// Adds the contributions of absorbing faces.
-    fn add_faces(&self, values: &mut [f64], setup: &Setup<D>) {
-        let (points, count) = (self.table.points(), self.parameters.count());
-        for (p, [along, across]) in self.faces.iter().zip(self.machine.face_sums()) {
-            let at = p.element as usize * points + p.local as usize;
-            let contents = setup.contents(p.element as usize, &self.table);
-            let medium @ [vp, vs, density] = medium_of(&contents, p.local as usize);
-            if setup.damped_axes(p.element as usize) != 0 {
-                continue;
-            }
-            let own = &mut values[at * count..][..count];
+    /// Adds the contributions of the absorbing faces of an element.
+    fn add_faces(&self, element: usize, contents: &Contents, setup: &Setup<D>, values: &mut [f64]) {
+        let count = self.parameters.count();
+        let first = self.faces.partition_point(|p| (p.element as usize) < element);
+        let faces = self.faces[first..].iter().zip(&self.machine.face_sums()[first..]);
+        for (p, [along, across]) in faces.take_while(|(p, _)| p.element as usize == element) {
+            let local = p.local as usize;
+            let medium @ [vp, vs, density] = medium_of(contents, local);
+            let own = &mut values[local * count..][..count];
             let area = p.admittance * density * vp / self.scale;
-            if setup.is_fluid(p.element as usize) {
+            if setup.is_fluid(element) {
                 let of = -area * along / (density * vp);
                 add::<D>(self.parameters, ([of / vp, 0.0, of / density], medium), own);
                 continue;

@@ -80,8 +80,9 @@ pub trait Machine<const D: usize>: Sync {
     /// Completes all sums, so that they can be read.
     fn finish(&mut self) -> Result<(), Error>;
 
-    /// The sums of products of a point of an element, in the order of `correlate.rs`.
-    fn products(&self, element: usize, local: usize, sums: &mut Vec<f64>);
+    /// Reads the sums of products of an element, `[point][product]` in the order of `correlate.rs`, and returns the
+    /// number of products of a point; 0 for an element that has none.
+    fn products(&self, element: usize, sums: &mut Vec<f64>) -> usize;
 
     /// The sums of the points of absorbing faces: along the normal and across it; in a fluid only the first.
     fn face_sums(&self) -> &[[f64; 2]];

@@ -254,14 +254,17 @@ impl<const D: usize> Machine<D> for Processors<D> {
         Ok(())
     }
 
-    fn products(&self, element: usize, local: usize, sums: &mut Vec<f64>) {
+    fn products(&self, element: usize, sums: &mut Vec<f64>) -> usize {
         sums.clear();
         let (engine, [solid, fluid]) = (&self.engine, &self.products);
-        let of_fluid = || engine.fluid.as_ref()?.homes.find(element);
-        match engine.homes.find(element) {
-            Some(home) => sums.extend(solid.at(home, local)),
-            None => sums.extend(of_fluid().map_or(&[][..], |home| fluid.at(home, local))),
-        }
+        let of_solid = engine.homes.find(element).map(|home| (solid, home));
+        let of_fluid = || Some((fluid, engine.fluid.as_ref()?.homes.find(element)?));
+        let Some((products, home)) = of_solid.or_else(of_fluid) else {
+            return 0;
+        };
+        let points = engine.basis.len().pow(D as u32);
+        (0..points).for_each(|local| sums.extend(products.at(home, local)));
+        sums.len() / points
     }
 
     fn face_sums(&self) -> &[[f64; 2]] {

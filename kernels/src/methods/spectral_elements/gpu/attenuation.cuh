@@ -44,7 +44,7 @@ INLINE REAL relax(REAL kept[KEPT], const REAL *loss, int is_trace, REAL strain) 
     REAL sum = 0;
     UNROLL for (int j = 0; j < KEPT; j++) {
 #if ADVANCED
-        sum += FMA(now[j], strain, (kept[j] - next[j] * strain) / loss[j]);
+        sum += FMA(now[j], strain, (kept[j] - next[j] * strain) * inverse(loss[j]));
 #else
         sum += FMA(now[j], strain, kept[j]);
         kept[j] = FMA(next[j], strain, loss[j] * kept[j]);

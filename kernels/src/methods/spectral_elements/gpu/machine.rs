@@ -261,7 +261,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         Ok(())
     }
 
-    fn products(&self, element: usize, local: usize, sums: &mut Vec<f64>) {
+    fn products(&self, element: usize, sums: &mut Vec<f64>) -> usize {
         sums.clear();
         let home = |field: &FieldMemory<A>| field.listing.find(element as u32);
         let of_fluid = || {
@@ -270,23 +270,26 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         };
         let of_solid = home(&self.part.solid).map(|home| (&self.solid, home, false));
         let Some((products, home, is_fluid)) = of_solid.or_else(of_fluid) else {
-            return;
+            return 0;
         };
-        sums.extend(products.of_fields(home, local));
-        // Without a sponge there are no products with the first derivative.
-        sums.resize(2, 0.0);
-        let mut own = products.of_slopes(home, local);
-        if !self.extent.constants || is_fluid {
-            sums.extend(own);
-            return;
-        }
-        sums.resize(CONSTANTS, 0.0);
         // Voigt's indices of the strains in this dimension.
         let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
-        for (i, j) in (0..met.len()).flat_map(|i| (i..met.len()).map(move |j| (met[i], met[j]))) {
-            sums[2 + triangle(i, j)] = own.next().unwrap_or(0.0);
+        let points = self.extent.per_element;
+        for local in 0..points {
+            let first = sums.len();
+            sums.extend(products.of_fields(home, local));
+            // Without a sponge there are no products with the first derivative.
+            sums.resize(first + 2, 0.0);
+            let mut own = products.of_slopes(home, local);
+            if self.extent.constants && !is_fluid {
+                sums.resize(first + CONSTANTS, 0.0);
+                for (i, j) in (0..met.len()).flat_map(|i| (i..met.len()).map(move |j| (met[i], met[j]))) {
+                    sums[first + 2 + triangle(i, j)] = own.next().unwrap_or(0.0);
+                }
+            }
+            sums.extend(own);
         }
-        sums.extend(own);
+        sums.len() / points
     }
 
     fn face_sums(&self) -> &[[f64; 2]] {

@@ -1,7 +1,7 @@
 //! The kernel source that sums the products of a gradient.
 
 use super::arguments::STEPS;
-use super::variant::{ATTENUATION, BANKS, COMMON, ELEMENTS, Kind, MOST_SHARED, Variant, numbers, source};
+use super::variant::{ATTENUATION, Block, COMMON, ELEMENTS, Kind, MOST_SHARED, Variant, numbers, source};
 use crate::device::accelerator::Source;
 use crate::mesh::Basis;
 use crate::methods::spectral_elements::Grain;
@@ -47,73 +47,76 @@ impl Pairing {
         }
     }
 
-    /// The floats that an element keeps in shared memory for one field and the slopes of both (`PAIR` of products.cu).
-    fn seat(&self) -> usize {
-        let e = &self.elements;
-        let filled = (2 * e.dimension - 1) * e.components() * e.sheet() * (e.degree + 1);
-        filled + (2 * BANKS + e.sheet() % BANKS - filled % BANKS) % BANKS
+    /// The size of a block, in which a thread has one point.
+    pub fn block(&self) -> Block {
+        Block::of(self.elements.points())
     }
 
-    /// Whether a launch takes one step after the other (`IN_TURN` of products.cu): if whole fields fit into shared
-    /// memory and the geometry is computed.
-    fn in_turn(&self) -> bool {
-        let e = &self.elements;
-        let fits = e.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED;
-        e.loss.is_none() && !e.stored && e.degree >= 4 && fits
+    /// The number of fields whose slopes are multiplied: of both wavefields, and with all mechanisms at every point of
+    /// the adjoint wavefield at the end of the previous step.
+    fn fields(&self) -> usize {
+        2 + usize::from(self.elements.loss == Some(Grain::Fine))
     }
 
-    /// The number of groups into which the products of an element are divided among blocks (`GROUPS` of products.cu):
-    /// the sums of all constants need too many registers.
-    pub fn groups(&self) -> usize {
-        if self.constants && self.in_turn() { 2 } else { 1 }
+    /// Bytes of shared memory of a block that shares this many fields and their slopes along every axis.
+    fn shared_by(&self, fields: usize) -> usize {
+        let e = &self.elements;
+        self.block().elements * (1 + e.dimension) * fields * e.components() * e.points() * size_of::<f32>()
+    }
+
+    /// The number of fields that are shared at the same time (`TOGETHER` of products.cu).
+    fn together(&self) -> usize {
+        match self.shared_by(self.fields()) <= MOST_SHARED {
+            true => self.fields(),
+            false => 1,
+        }
     }
 
     /// The largest number of steps whose products one launch adds: 1 with memory variables, which exist for one step
-    /// only, and 2 where the columns of more steps need too many registers.
+    /// only.
     pub fn batch(&self) -> usize {
-        match (self.elements.loss, self.in_turn()) {
-            (Some(_), _) => 1,
-            (None, true) => STEPS,
-            (None, false) => 2,
-        }
+        if self.elements.loss.is_some() { 1 } else { STEPS }
     }
 
     /// Bytes of shared memory of a block.
     pub fn shared(&self) -> usize {
+        self.shared_by(self.together())
+    }
+
+    /// Blocks per multiprocessor for which registers are limited: with seven, 28 warps hide the latency of memory
+    /// variables, and no registers are spilled. All other variants are slower with such a limit.
+    fn blocks(&self) -> usize {
         let e = &self.elements;
-        if self.in_turn() {
-            return e.block().elements * self.seat() * size_of::<f32>();
+        match (e.loss.is_some(), e.dimension, e.degree) {
+            (true, 3, 4) => 7,
+            _ => 1,
         }
-        let fields = 2 + usize::from(e.loss == Some(Grain::Fine));
-        let slopes = if e.loss.is_some() {
-            (e.degree + 1).pow(2)
-        } else {
-            0
-        };
-        (e.block().elements * fields * e.components() * e.sheet() + slopes) * size_of::<f32>()
     }
 
     /// Kernel `products`.
     pub fn source(&self, basis: &Basis) -> Source {
         let e = &self.elements;
-        let mut defines = e.defines(e.block());
+        let mut defines = e.defines(self.block());
         defines.extend([
-            ("LINES", usize::from(self.in_turn())),
+            ("LINES", 0),
             ("AT_ONCE", 0),
             ("DAMPED", 0),
-            ("BATCH", self.batch()),
+            ("TOGETHER", self.together()),
             ("CONSTANTS", usize::from(self.constants)),
             ("ADVANCED", 1),
             ("OWN_LOSS", usize::from(e.varies)),
         ]);
-        let bounds = "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS)\n#endif";
+        let bounds = format!(
+            "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS, {})\n#endif",
+            self.blocks()
+        );
         let (loss, vector) = if e.loss.is_some() {
             (ATTENUATION, 2)
         } else {
             ("", 1)
         };
         let texts = [
-            bounds,
+            &bounds,
             &numbers(basis),
             &e.shares(basis),
             COMMON,
@@ -127,5 +130,34 @@ impl Pairing {
             &defines,
             &texts,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A block fits every device: 48 KiB of shared memory, and 1024 threads.
+    #[test]
+    fn blocks_fit_every_device() {
+        for (dimension, degree) in [2, 3].into_iter().flat_map(|d| (2..=8).map(move |n| (d, n))) {
+            for kind in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
+                for loss in [None, Some(Grain::Fine), Some(Grain::Coarse)] {
+                    let elements = Variant {
+                        dimension,
+                        degree,
+                        kind,
+                        stored: false,
+                        loss: loss.filter(|_| kind != Kind::Fluid),
+                        varies: false,
+                        layers: 0,
+                    };
+                    let pairing = Pairing::new(elements, kind == Kind::Table);
+                    assert!(pairing.shared() <= MOST_SHARED, "{pairing:?}");
+                    assert!(pairing.block().threads <= 1024, "{pairing:?}");
+                    assert_eq!(pairing.fields() % pairing.together(), 0, "{pairing:?}");
+                }
+            }
+        }
     }
 }

@@ -1,26 +1,23 @@
 // The products of the slopes of both wavefields for a gradient: recorded steps of the forward wavefield are
 // multiplied with the adjoint wavefield and added to sums at every point of every element (the table in
 // adjoint/mod.rs, in the order of adjoint/correlate.rs). Products of the fields themselves are summed where the
-// adjoint wavefield completes its steps (nodes.cu). The threads of an element march along its last axis with both
-// fields of their column in registers, as in elements.cu.
+// adjoint wavefield completes its steps (nodes.cu).
 //
-// A launch takes up to BATCH steps, so that sums, point numbers and geometry are moved once for all of them:
-//   IN_TURN: one step after the other, with slopes from whole lines and the sums of all levels in registers; sums of
-//   constants are divided into GROUPS, of which each block computes one;
-//   otherwise one level after the other, with the columns of all steps in registers.
+// A launch takes several steps (one with memory variables, which exist for one step only), so that sums, point numbers
+// and geometry are moved once for all of them. A thread has one point of an element, whose sums and geometry stay in
+// registers. The threads of an element share its fields, take whole lines of them along every axis, and write the
+// slopes of all points of a line. They read fields in the order of memory, components first, so that a warp reads few
+// cache lines: reading the components of a point one after the other takes twice as long.
 //
-// Besides the defines of elements.cuh (LINES is IN_TURN, AT_ONCE and DAMPED are 0 here):
-//   BATCH steps of a launch, 1 with memory variables, which exist for one step only;
-//   CONSTANTS 1 if derivatives are with respect to the constants of solids, else 0
+// Besides the defines of elements.cuh (LINES, AT_ONCE and DAMPED are 0 here):
+//   CONSTANTS 1 if derivatives are with respect to the constants of solids, else 0;
+//   TOGETHER fields that are shared at the same time: as many as fit into shared memory
 //
 // Minimum memory traffic in bytes of an element of degree 4 in 3-D, which reads the fields of 64.75 points that no
 // other element has read before: per step 1554 of both displacements; per launch 500 of point numbers, 84 of corners
 // (stored geometry: 5000), and 1000 for the sum of each product: 2 products of an isotropic solid, 21 with CONSTANTS.
 // With attenuation, another 777 of accelerations and 9000 of memory variables are read.
 
-#define IN_TURN LINES
-#define GROUPS (LAW < 2 && CONSTANTS && IN_TURN ? 2 : 1)
-#define IN_GROUP(product, group) ((product) * GROUPS / PRODUCTS == (group))
 #if LAW == 2
 #define PRODUCTS 1
 #elif CONSTANTS
@@ -29,15 +26,16 @@
 #else
 #define PRODUCTS (LOSS ? 4 : 2)
 #endif
-#if IN_TURN
-// Shared memory of an element: a field, and the slopes of both.
-#define FIELDS ((1 + 2 * ACROSS) * COMPONENTS * POINTS)
-#define PAIR (FIELDS + (64 + SHEET % 32 - FIELDS % 32) % 32)
-#else
-// Shared memory of an element: a sheet of each field.
-#define PAIR ((2 + PREDICTED) * COMPONENTS * SHEET)
-#endif
-// The largest BATCH of all variants.
+// The forward field, the adjoint field, and with PREDICTED the adjoint field of the end of the previous step.
+#define FIELDS (2 + PREDICTED)
+// Values of the fields that an element shares at the same time, and lines of them along one axis.
+#define SHARED (TOGETHER * COMPONENTS * POINTS)
+#define ALL_LINES (TOGETHER * COMPONENTS * SHEET)
+// Shared memory of an element: these fields, and their slopes along every axis.
+#define PAIR ((1 + NDIM) * SHARED)
+// The distance of neighbouring points along an axis in values of a field.
+#define STRIDE(axis) (COMPONENTS * ((axis) == 0 ? 1 : (axis) == 1 ? N : N * N))
+// The largest number of steps of a launch.
 #define STEPS 8
 
 struct Products {
@@ -46,7 +44,7 @@ struct Products {
     // potential of the adjoint wavefield in the same steps: [point][component].
     const REAL *forward[STEPS], *adjoint[STEPS];
     REAL *sums;                  // [element][product][point]
-    int count;                   // steps, at most BATCH
+    int count;                   // steps, at most STEPS
 };
 
 #if LAW < 2 && CONSTANTS
@@ -55,13 +53,13 @@ INLINE void strains_of(REAL g[COMPONENTS][NDIM], REAL strain[STRAINS]) {
         strain[VOIGT(i, k)] = i == k ? g[i][i] : g[i][k] + g[k][i];
 }
 
-INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], int group, REAL sum[PRODUCTS]) {
+INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL sum[PRODUCTS]) {
     REAL a[STRAINS], b[STRAINS];
     strains_of(one, a), strains_of(other, b);
     UNROLL for (int r = 0; r < STRAINS; r++) UNROLL for (int s = r; s < STRAINS; s++) {
         const int number = r * STRAINS - r * (r + 1) / 2 + s;
-        const REAL product = a[r] * b[s];
-        if (IN_GROUP(number, group)) sum[number] += r == s ? product : FMA(a[s], b[r], product);
+        sum[number] = FMA(a[r], b[s], sum[number]);
+        if (r != s) sum[number] = FMA(a[s], b[r], sum[number]);
     }
 }
 
@@ -80,7 +78,7 @@ INLINE void multiply_losses(REAL one[COMPONENTS][NDIM], REAL bulk, const REAL lo
 }
 #endif
 #elif LAW < 2 && !LOSS
-INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], int group, REAL sum[PRODUCTS]) {
+INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL sum[PRODUCTS]) {
     REAL trace = 0, beside = 0, twice = 0;
     UNROLL for (int i = 0; i < NDIM; i++) {
         trace += one[i][i], beside += other[i][i];
@@ -113,151 +111,107 @@ INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][N
     sum[3] += taken;
 }
 #else
-INLINE void multiply_slopes(REAL one[1][NDIM], REAL other[1][NDIM], int group, REAL sum[PRODUCTS]) {
+INLINE void multiply_slopes(REAL one[1][NDIM], REAL other[1][NDIM], REAL sum[PRODUCTS]) {
     UNROLL for (int c = 0; c < NDIM; c++) sum[0] = FMA(one[0][c], other[0][c], sum[0]);
 }
 #endif
 
-// Loads the columns of both fields of a step.
-INLINE void take_columns(const struct Products *a, int step, const int *points, REAL one[N][COMPONENTS], REAL other[N][COMPONENTS]) {
-    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
-        const WIDE at = (WIDE)points[k * SHEET] * COMPONENTS + i;
-        one[k][i] = a->forward[step][at];
-        other[k][i] = a->adjoint[step][at];
-    }
-}
-
-// Loads the sums of a point of level k so far, to which products are added in the order of steps, so that launches of
-// more or fewer steps give the same bits.
-INLINE void take_sums(const REAL *sums, int k, int group, REAL sum[PRODUCTS]) {
-    UNROLL for (int q = 0; q < PRODUCTS; q++) if (IN_GROUP(q, group)) sum[q] = sums[q * POINTS + k * SHEET];
-}
-
-INLINE void leave_sums(REAL *sums, int k, int group, const REAL sum[PRODUCTS]) {
-    UNROLL for (int q = 0; q < PRODUCTS; q++) if (IN_GROUP(q, group)) sums[q * POINTS + k * SHEET] = sum[q];
-}
-
-#if IN_TURN
-// Adds the products of a group.
-INLINE void pair_in_turn(const struct Products *a, REAL *room, int group) {
-    const int seat = threadIdx.x / SHEET, number = a->e.first + (int)blockIdx.x * ELEMENTS + seat;
-    // Threads that have ended count as waiting at every barrier.
-    if (seat >= ELEMENTS || number >= a->e.end) return;
-    const WIDE element = number;
-    struct Place t;
-    take_place(&t, threadIdx.x % SHEET);
-    REAL *field = room + seat * PAIR, *slopes = field + COMPONENTS * POINTS, *beside = slopes + ACROSS * COMPONENTS * POINTS;
-    const int *points = a->e.points + element * POINTS + t.at;
-    struct Column s;
-    take_column(&s, &t, a->e.shape + element * SHAPE_NUMBERS);
-    REAL *sums = a->sums + element * (PRODUCTS * POINTS) + t.at, sum[N][PRODUCTS];
-    UNROLL for (int k = 0; k < N; k++) take_sums(sums, k, group, sum[k]);
-    for (int step = 0; step < a->count; step++) {
-        REAL one[N][COMPONENTS], other[N][COMPONENTS];
-        take_columns(a, step, points, one, other);
-        share_field(&t, one, field, slopes);
-        share_field(&t, other, field, beside);
-        UNROLL for (int k = 0; k < N; k++) {
-            REAL inverse[NDIM][NDIM], slope[COMPONENTS][NDIM], back[COMPONENTS][NDIM];
-            metric(&s, &t, k, inverse);
-            gradient_at(&t, slopes, one, k, inverse, slope);
-            gradient_at(&t, beside, other, k, inverse, back);
-            multiply_slopes(slope, back, group, sum[k]);
+// Computes the slopes along an axis of the lines that fall to thread p of an element.
+INLINE void slopes_along(int axis, int p, const REAL *fields, REAL *slopes) {
+    UNROLL for (int turn = 0; turn < (ALL_LINES + POINTS - 1) / POINTS; turn++) {
+        const int line = p + turn * POINTS, stride = STRIDE(axis);
+        if (line >= ALL_LINES) break;
+        const int first = line / stride * (stride * N) + line % stride;
+        const REAL *from = fields + first;
+        REAL *to = slopes + axis * SHARED + first, value[N];
+        UNROLL for (int k = 0; k < N; k++) value[k] = from[k * stride];
+        UNROLL for (int q = 0; q < N; q++) {
+            REAL sum = 0;
+            UNROLL for (int k = 0; k < N; k++) sum = FMA(SLOPES[q][k], value[k], sum);
+            to[q * stride] = sum;
         }
     }
-    UNROLL for (int k = 0; k < N; k++) leave_sums(sums, k, group, sum[k]);
+}
+
+// gradient[i][c] = d field_i / dx_c at a point, from its slopes along the axes of the cell.
+INLINE void gradient_of(const REAL *slopes, REAL inverse[NDIM][NDIM], REAL gradient[COMPONENTS][NDIM]) {
+    UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int c = 0; c < NDIM; c++) {
+        gradient[i][c] = 0;
+        UNROLL for (int b = 0; b < NDIM; b++) gradient[i][c] = FMA(inverse[b][c], slopes[b * SHARED + i], gradient[i][c]);
+    }
 }
 
 KERNEL(products)(const struct Products a) {
     DYNAMIC_SHARED(REAL, room);
-#if GROUPS == 2
-    if (blockIdx.y == 1) {
-        pair_in_turn(&a, room, 1);
-        return;
-    }
-#endif
-    pair_in_turn(&a, room, 0);
-}
-#else
-KERNEL(products)(const struct Products a) {
-    DYNAMIC_SHARED(REAL, room);
-#if LOSS
-    REAL *slopes = room + ELEMENTS * PAIR;
-    for (int i = threadIdx.x; i < N * N; i += THREADS) slopes[i] = SLOPES[i / N][i % N];
-#endif
-    const int seat = threadIdx.x / SHEET, number = a.e.first + (int)blockIdx.x * ELEMENTS + seat;
+    const int seat = threadIdx.x / POINTS, number = a.e.first + (int)blockIdx.x * ELEMENTS + seat;
+    const int p = threadIdx.x % POINTS, level = p / SHEET;
     // Threads that have ended count as waiting at every barrier.
     if (seat >= ELEMENTS || number >= a.e.end) return;
     const WIDE element = number;
     struct Place t;
-    take_place(&t, threadIdx.x % SHEET);
-    REAL *sheet = room + seat * PAIR, *beside = sheet + COMPONENTS * SHEET;
-#if LOSS
-    t.slopes = slopes;
-    struct Relaxing relaxing;
-    take_relaxing(&relaxing, &a.e, element, t.at);
-#if !CONSTANTS
-    const REAL *law = law_of(&a.e, element, t.at);
-#endif
-#endif
-    const int *points = a.e.points + element * POINTS + t.at;
-    REAL *sums = a.sums + element * (PRODUCTS * POINTS) + t.at;
-    REAL one[BATCH][N][COMPONENTS], other[BATCH][N][COMPONENTS];
-    UNROLL for (int step = 0; step < BATCH; step++) if (step < a.count) take_columns(&a, step, points, one[step], other[step]);
-#if PREDICTED
-    REAL followed[N][COMPONENTS];
-    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
-        followed[k][i] = FMA(-a.e.square, a.e.acceleration[(WIDE)points[k * SHEET] * COMPONENTS + i], other[0][k][i]);
-#endif
+    take_place(&t, p % SHEET);
+    REAL *fields = room + seat * PAIR, *slopes = fields + SHARED, inverse[NDIM][NDIM];
 #if STORED
-    const REAL *shape = a.e.shape + element * (METRIC_NUMBERS * POINTS) + t.at;
+    stored_metric(a.e.shape + element * (METRIC_NUMBERS * POINTS) + p, inverse);
 #else
     struct Column s;
     take_column(&s, &t, a.e.shape + element * SHAPE_NUMBERS);
+    metric(&s, &t, level, inverse);
 #endif
-    UNROLL for (int k = 0; k < N; k++) {
-        REAL inverse[NDIM][NDIM], sum[PRODUCTS];
-        take_sums(sums, k, 0, sum);
-#if STORED
-        stored_metric(shape + k * SHEET, inverse);
-#else
-        metric(&s, &t, k, inverse);
-#endif
-        UNROLL for (int step = 0; step < BATCH; step++) if (step < a.count) {
-            REAL slope[COMPONENTS][NDIM], back[COMPONENTS][NDIM];
-            UNROLL for (int i = 0; i < COMPONENTS; i++) {
-                sheet[i * SHEET + t.at] = one[step][k][i];
-                beside[i * SHEET + t.at] = other[step][k][i];
-#if PREDICTED
-                beside[(COMPONENTS + i) * SHEET + t.at] = followed[k][i];
-#endif
-            }
-            __syncthreads();
-            gradient_at(&t, sheet, one[step], k, inverse, slope);
-            gradient_at(&t, beside, other[step], k, inverse, back);
 #if LOSS
-            REAL kept[VARIABLES], lost[STRAINS];
-            take_kept(&relaxing, k, kept);
-#if PREDICTED
-            REAL strained[COMPONENTS][NDIM];
-            gradient_at(&t, beside + COMPONENTS * SHEET, followed, k, inverse, strained);
-            const REAL bulk = relax_all(&relaxing, k, kept, strained, lost);
-#else
-            const REAL bulk = relax_all(&relaxing, k, kept, back, lost);
+    struct Relaxing relaxing;
+    take_relaxing(&relaxing, &a.e, element, t.at);
+    REAL kept[VARIABLES], lost[STRAINS];
+    take_kept(&relaxing, level, kept);
 #endif
-#if CONSTANTS
-            multiply_slopes(slope, back, 0, sum);
-            multiply_losses(slope, bulk, lost, sum);
-#else
-            const REAL lambda = LAW_AT(LAW_OF_LEVEL(k), 0), mu = LAW_AT(LAW_OF_LEVEL(k), 1);
-            multiply_slopes(slope, back, bulk, lost, lambda, mu, sum);
-#endif
-#else
-            multiply_slopes(slope, back, 0, sum);
-#endif
-            __syncthreads();
-        }
-        leave_sums(sums, k, 0, sum);
+    // Indices of the values that the thread reads. With both wavefields and a recorded step in its memory, no GPU holds
+    // fields of more than 2^32 values.
+    unsigned own[COMPONENTS];
+    UNROLL for (int i = 0; i < COMPONENTS; i++) {
+        const int value = p + i * POINTS;
+        own[i] = (unsigned)a.e.points[element * POINTS + value / COMPONENTS] * COMPONENTS + value % COMPONENTS;
     }
-}
+    // Products are added to the sums in the order of steps, so that launches of more or fewer steps give the same bits.
+    REAL *sums = a.sums + element * (PRODUCTS * POINTS) + p, sum[PRODUCTS], value[FIELDS][COMPONENTS], gradient[FIELDS][COMPONENTS][NDIM];
+#if !LOSS
+    UNROLL for (int q = 0; q < PRODUCTS; q++) sum[q] = sums[q * POINTS];
 #endif
+    UNROLL for (int i = 0; i < COMPONENTS; i++) {
+        value[0][i] = a.forward[0][own[i]];
+        value[1][i] = a.adjoint[0][own[i]];
+#if PREDICTED
+        value[2][i] = FMA(-a.e.square, a.e.acceleration[own[i]], value[1][i]);
+#endif
+    }
+    for (int step = 0; step < a.count; step++) {
+        UNROLL for (int f = 0; f < FIELDS; f += TOGETHER) {
+            UNROLL for (int k = 0; k < TOGETHER; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
+                fields[(k * COMPONENTS + i) * POINTS + p] = value[f + k][i];
+            __syncthreads();
+            // The values of the next step are read while the slopes of this one are computed.
+            if (f + TOGETHER == FIELDS && step + 1 < a.count) UNROLL for (int i = 0; i < COMPONENTS; i++) {
+                value[0][i] = a.forward[step + 1][own[i]];
+                value[1][i] = a.adjoint[step + 1][own[i]];
+            }
+            UNROLL for (int b = 0; b < NDIM; b++) slopes_along(b, p, fields, slopes);
+            __syncthreads();
+            UNROLL for (int k = 0; k < TOGETHER; k++) gradient_of(slopes + (k * POINTS + p) * COMPONENTS, inverse, gradient[f + k]);
+        }
+#if LOSS
+        // There is one step only; reading the sums this late saves registers.
+        UNROLL for (int q = 0; q < PRODUCTS; q++) sum[q] = sums[q * POINTS];
+        const REAL bulk = relax_all(&relaxing, level, kept, gradient[FIELDS - 1], lost);
+#if CONSTANTS
+        multiply_slopes(gradient[0], gradient[1], sum);
+        multiply_losses(gradient[0], bulk, lost, sum);
+#else
+        const REAL *law = law_of(&a.e, element, t.at);
+        const REAL lambda = LAW_AT(LAW_OF_LEVEL(level), 0), mu = LAW_AT(LAW_OF_LEVEL(level), 1);
+        multiply_slopes(gradient[0], gradient[1], bulk, lost, lambda, mu, sum);
+#endif
+#else
+        multiply_slopes(gradient[0], gradient[1], sum);
+#endif
+    }
+    UNROLL for (int q = 0; q < PRODUCTS; q++) sums[q * POINTS] = sum[q];
+}

@@ -246,13 +246,9 @@ impl<A: Accelerator> ProductMemory<A> {
             let Some(kernel) = &self.kernels[k] else {
                 continue;
             };
-            let block = self.pairings[k].elements.block();
+            let block = self.pairings[k].block();
             let dims = Dims {
-                grid: [
-                    run.elements.len().div_ceil(block.elements),
-                    self.pairings[k].groups(),
-                    1,
-                ],
+                grid: [run.elements.len().div_ceil(block.elements), 1, 1],
                 threads: block.threads,
                 shared: self.pairings[k].shared(),
             };

@@ -88,6 +88,21 @@ pub struct Block {
     pub threads: usize,
 }
 
+impl Block {
+    /// The size that wastes the smallest fraction of the threads of whole warps, with this many threads per element; of
+    /// several, the smallest with four warps or more.
+    pub(super) fn of(own: usize) -> Self {
+        let threads = |elements: usize| (elements * own).next_multiple_of(32);
+        let counts = (1..=MOST_THREADS / own).filter(|n| threads(*n) <= MOST_THREADS);
+        let waste = |n: &usize| (threads(*n) - n * own) as f64 / threads(*n) as f64;
+        // Blocks of fewer than four warps rank last.
+        let small = |n: &usize| if threads(*n) < 128 { 1.0 } else { 0.0 };
+        let best = counts.min_by(|a, b| (waste(a) + small(a)).total_cmp(&(waste(b) + small(b))));
+        let (elements, threads) = best.map_or((1, threads(1)), |n| (n, threads(n)));
+        Self { elements, threads }
+    }
+}
+
 impl Variant {
     /// Whether the elements lie in perfectly matched layers.
     pub fn damped(&self) -> bool {
@@ -110,32 +125,27 @@ impl Variant {
 
     /// Threads per element: one for every column of points, in perfectly matched layers one for every point.
     fn own_threads(&self) -> usize {
-        let column = if self.damped() { self.degree + 1 } else { 1 };
-        self.sheet() * column
+        if self.damped() {
+            self.points()
+        } else {
+            self.sheet()
+        }
     }
 
-    /// The block size that wastes the smallest fraction of the threads of whole warps; of several, the smallest with
-    /// four warps or more.
+    /// Points of an element.
+    pub(super) fn points(&self) -> usize {
+        self.sheet() * (self.degree + 1)
+    }
+
+    /// The size of a block.
     pub fn block(&self) -> Block {
-        let sheet = self.own_threads();
-        let threads = |elements: usize| (elements * sheet).next_multiple_of(32);
-        let counts = (1..=MOST_THREADS / sheet).filter(|n| threads(*n) <= MOST_THREADS);
-        let waste = |n: &usize| (threads(*n) - n * sheet) as f64 / threads(*n) as f64;
-        // Blocks of fewer than four warps rank last.
-        let small = |n: &usize| if threads(*n) < 128 { 1.0 } else { 0.0 };
-        let best = counts.min_by(|a, b| (waste(a) + small(a)).total_cmp(&(waste(b) + small(b))));
-        let elements = best.unwrap_or(1);
-        Block {
-            elements,
-            threads: threads(elements),
-        }
+        Block::of(self.own_threads())
     }
 
     /// Floats of shared memory for an element whose whole field is stored there with its slopes (`SEAT` of
     /// elements.cuh).
     fn seat(&self) -> usize {
-        let points = self.sheet() * (self.degree + 1);
-        let filled = self.dimension * self.components() * points;
+        let filled = self.dimension * self.components() * self.points();
         filled + (2 * BANKS + self.sheet() % BANKS - filled % BANKS) % BANKS
     }
 

@@ -198,6 +198,8 @@ fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
         "; a power is written with ^, as in x1^2"
     } else if text.contains(['<', '>', '=']) {
         "; there are no comparisons: 0.5+0.5*sign(f) is 0 where f is below 0 and 1 where it is above"
+    } else if rest.starts_with(',') {
+        "; every function has one argument: 2*atan(y/(sqrt(x^2+y^2)+x)) is the angle atan2(y,x)"
     } else if text.matches('(').count() > text.matches(')').count() {
         "; a parenthesis is not closed"
     } else {
@@ -256,6 +258,7 @@ mod tests {
         assert!(message("2*(x").contains("at its end"), "{}", message("2*(x"));
         assert!(message("2*(x").ends_with("; a parenthesis is not closed"));
         assert!(message("x**2").ends_with("; a power is written with ^, as in x1^2"));
+        assert!(message("atan2(x,2)").ends_with("is the angle atan2(y,x)"));
         assert!(message("x*(x>0)").contains("0.5+0.5*sign(f)"));
         assert!(message("(x)+").ends_with(" or + or -"), "{}", message("(x)+"));
         assert!(message("x $ 2").contains("before `$ 2`"), "{}", message("x $ 2"));
