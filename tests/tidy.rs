@@ -45,7 +45,7 @@ const PAGES: [&str; 5] = [
 /// The attribute of tests that run only with `./sconsw test full=y`, as `.ci/run` does.
 const LONG: &str = concat!("#[ign", "ore = \"long: ./sconsw test full=y\"]");
 
-/// Words (parts of identifiers, outside test code) that a room must not use, and the reason.
+/// Words (parts of identifiers, outside test code) that a module must not use, and the reason.
 const NEVER: [(&str, &[&str], &str); 7] = [
     (
         "rsf-io/src/",
@@ -177,7 +177,7 @@ fn crates_depend_only_along_the_arrows() {
         }
     }
     report(
-        "programs -> kernels, ranks and rsf-io, basics -> fourier and rsf-io, kernels -> fourier and ranks -> kernels are the only arrows, and ranks alone knows MPI; these cross them:",
+        "programs -> kernels, ranks and rsf-io, basics -> fourier and rsf-io, kernels -> fourier and ranks -> kernels are the only dependencies, and only ranks may use MPI; these are others:",
         &offenders,
     );
 }
@@ -199,7 +199,7 @@ fn rooms_keep_to_their_words() {
             }
         }
     }
-    report("these words belong to another room:", &offenders);
+    report("these words belong to another module:", &offenders);
 }
 
 /// Every identifier with its line, including macro bodies, without the item after `#[cfg(test)]`.

@@ -163,7 +163,7 @@ struct Speed {
     bytes: usize,
 }
 
-/// Compares the times of forward runs and of gradients; the checkpoints of a gradient may take at most `room` bytes.
+/// Compares the times of forward runs and of gradients; the checkpoints of a gradient may occupy at most `room` bytes.
 fn against<M: Machine<3>>(
     case: &Case,
     words: &Words,

@@ -8,7 +8,7 @@
 //!     [apart=y]
 //! ```
 //!
-//! The benchmark `linearised` of the crate `ranks` takes the same arguments, and its ranks share the shot.
+//! The benchmark `linearised` of the crate `ranks` has the same arguments, and its ranks share the shot.
 
 mod case;
 #[path = "case/linearised.rs"]

@@ -161,8 +161,7 @@ pub trait Element: bytemuck::Pod + sealed::Sealed {
     }
     /// Swaps, in place, between big endian and this machine's byte order.
     fn swap(data: &mut [Self]);
-    /// Reads the number at the beginning of `text`; returns it and the number of bytes that it takes, 0 if
-    /// there is no number.
+    /// Reads the number at the beginning of `text`; returns it and the number of bytes read, 0 if there is no number.
     fn scan(text: &[u8]) -> (Self, usize);
     /// Appends the number as text, with six digits.
     fn print(self, text: &mut Vec<u8>);
@@ -210,7 +209,7 @@ impl Element for Complex {
     fn swap(data: &mut [Self]) {
         BigEndian::from_slice_f32(bytemuck::cast_slice_mut(data));
     }
-    /// Reads `re imi`: blanks may precede each part, but not the `i`.
+    /// Reads a complex number such as `1.5 -2i`: blanks may precede either part, but not the `i`.
     fn scan(text: &[u8]) -> (Self, usize) {
         let (re, first) = leading_f32(text);
         let (im, second) = leading_f32(&text[first..]);

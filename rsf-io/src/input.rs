@@ -47,8 +47,8 @@ pub(crate) enum Cut {
 
 /// An open dataset.
 ///
-/// Elements come in file order, axis 1 fastest. Opening checks that the type is known, that the number of
-/// elements is countable, and that a regular data file of binary numbers is long enough.
+/// Elements come in file order, axis 1 fastest. Opening checks that the type is known, that the number of bytes fits
+/// into 64 bits, and that a regular data file of binary numbers is long enough.
 #[derive(Debug)]
 pub struct Input {
     header: Arc<Header>,

@@ -394,7 +394,7 @@ impl Output {
         Ok(())
     }
 
-    /// Refuses to write binary numbers to a terminal, which may take some of them for commands. Under a launcher of
+    /// Refuses to write binary numbers to a terminal, which may interpret some of them as commands. Under a launcher of
     /// several ranks a terminal is allowed: Open MPI reads their output through a terminal that no user sees.
     fn refuse_terminal(&self) -> Result<()> {
         if crate::launcher::launched().is_some() {

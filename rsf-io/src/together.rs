@@ -118,7 +118,8 @@ impl Job {
         }
     }
 
-    /// Replaces standard input with the bytes that another process has read there.
+    /// Replaces the standard input of this process with bytes that another process has read from its own standard
+    /// input.
     pub fn set_stdin(&mut self, bytes: &[u8]) -> Result<()> {
         let failed = |cause| Error::os("cannot keep what came on standard input", cause);
         let mut file = self.scratch()?;

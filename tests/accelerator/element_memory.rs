@@ -1,4 +1,4 @@
-//! Runs on meshes take exactly as much device memory as predicted, for all kinds of elements.
+//! Runs on meshes use exactly as much device memory as predicted, for all kinds of elements.
 
 use crate::element_worlds::{Recipe, Rock, World};
 use crate::elements::{DRY, WET};
@@ -53,7 +53,7 @@ fn recipes<const D: usize>(counts: [usize; D]) -> Vec<Recipe<D>> {
     ]
 }
 
-/// Ratio of the predicted bytes to the bytes that are taken from a device that holds a whole mesh.
+/// Ratio of the predicted bytes to the bytes that a run with a whole mesh uses on a device.
 fn predicted_over_taken<const D: usize>(recipe: Recipe<D>) -> f64 {
     let world = World::new(recipe);
     let setup = world.setup();
@@ -104,7 +104,7 @@ fn a_run_on_a_mesh_takes_what_was_predicted() {
 }
 
 /// A gradient that is accepted when it is made has room for the adjoint wavefield and the sums: the check includes all
-/// memory that the gradient takes.
+/// memory that the gradient needs.
 #[test]
 fn gradients_are_refused_before_they_take_memory() {
     if !Emulator::ready() {
@@ -123,7 +123,7 @@ fn gradients_are_refused_before_they_take_memory() {
                 .map_err(|error| error.to_string())
         };
         let (_, taken) = bytes_with(1 << 30).expect("room for all");
-        // With 5 % more memory than it takes, the gradient is computed; with half of this memory it is refused, and the
+        // With 5 % more memory than it needs, the gradient is computed; with half of this memory it is refused, and the
         // message gives the numbers.
         assert!(bytes_with(taken + taken / 20 + 4096).is_ok(), "{}", world.what);
         let message = bytes_with(taken / 2).expect_err("half of the room");
@@ -134,7 +134,7 @@ fn gradients_are_refused_before_they_take_memory() {
     }
 }
 
-/// The memory that a gradient reports grows with the number of receivers by the amount that the receivers take.
+/// The memory that a gradient reports grows with the number of receivers by the amount that the receivers need.
 #[test]
 fn receivers_of_gradients_are_counted() {
     if !Emulator::ready() {

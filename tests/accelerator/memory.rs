@@ -1,5 +1,5 @@
 //! The memory and speed of a device are predicted before a run; the prediction of memory must equal the memory that the
-//! run takes.
+//! run uses.
 
 use crate::emulator::Emulator;
 use crate::shots::{Ricker, shot};
@@ -14,7 +14,7 @@ use kernels::methods::displacement::{Shot, Snapshots};
 use kernels::parallel::slabs::Slab;
 use std::sync::Arc;
 
-/// Memory that the driver takes for itself, and the largest number of bytes that rounding to pages adds to an array.
+/// Memory that the driver uses itself, and the largest number of bytes that rounding to pages adds to an array.
 const OWN: usize = 32 << 20;
 const PAGE: usize = 2 << 20;
 /// Memory of the emulated device.
@@ -38,7 +38,7 @@ fn large(ndim: usize) -> (Padded, Shot) {
 }
 
 /// A run on these devices, with the class of its model known before (`first`) or found later (`last`), and the memory
-/// of each device that reading the model took.
+/// of each device that reading the model used.
 fn prepared(
     (padded, shot): (&Padded, &Shot),
     machines: Vec<(Arc<Emulator>, Slab)>,
@@ -59,7 +59,7 @@ fn prepared(
     (simulation, reading)
 }
 
-/// Bytes that are taken of a device.
+/// The bytes of a device that are in use.
 fn used(emulator: &Emulator) -> usize {
     use kernels::device::accelerator::Accelerator;
     emulator.properties().memory_bytes - emulator.free_bytes().expect("it reports its memory")
@@ -130,7 +130,7 @@ fn messages_of_ranks_are_predicted_and_refused_together() {
         return;
     }
     let class = Symmetry::Isotropic;
-    // The grid is so long that the fields take more memory than the blocks in which the model is sent.
+    // The grid is so long that the fields need more memory than the blocks in which the model is sent.
     let grid = Grid::new_3d([120, 60, 360], [0.0; 3], [1.0; 3]);
     let padded = Padded::new(&grid, 16);
     let wavelet = Ricker::starting_at_zero(0.1).samples(30, 0.1, &[1.0; 3]);
@@ -169,7 +169,7 @@ fn messages_of_ranks_are_predicted_and_refused_together() {
         println!("rank {k}: predicted {predicted}, {after} taken, {before} before");
         assert!(outer > 0 && after > before && after + OWN <= predicted && predicted > silent);
         assert!(predicted - OWN - after <= 16 * PAGE);
-        // Messages in the memory of the host take no device memory, but at least as much memory of the host.
+        // Messages in the memory of the host need no device memory, but at least as much memory of the host.
         let here = &layouts[k..k + 1];
         assert!(host_bytes(&shot, &padded, here, outer) >= host_bytes(&shot, &padded, here, 0));
     }

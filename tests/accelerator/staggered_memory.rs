@@ -1,5 +1,5 @@
 //! The device memory of the velocity-stress method is predicted before a run; the prediction must equal the memory that
-//! the run takes.
+//! the run uses.
 
 use crate::desk::{frame, isotropic, layer, shot, source};
 use crate::emulator::Emulator;
@@ -16,11 +16,11 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Quantity, Shot, c
 use kernels::source::Action;
 use std::sync::Arc;
 
-/// Memory that the driver takes for itself, and the size of the pages in which it allocates.
+/// Memory that the driver uses itself, and the size of the pages in which it allocates.
 const OWN: usize = 32 << 20;
 const PAGE: usize = 2 << 20;
 
-/// Runs whose tables take as much memory as their fields.
+/// Runs whose tables need as much memory as their fields.
 fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for (ndim, k) in [2, 3].into_iter().flat_map(|d| (0..6).map(move |k| (d, k))) {

@@ -404,7 +404,7 @@ fn masks_of_scans_and_picks_of_silence() {
     );
 }
 
-/// The copies are more than are written at a time.
+/// There are more copies than are written at a time.
 #[test]
 fn many_copies_of_few_numbers() {
     let bench = Bench::new();

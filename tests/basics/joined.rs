@@ -25,7 +25,7 @@ fn another_sampling_of_the_joined_axis_is_warned_of() {
     );
 }
 
-/// Two receivers and three times, with names in the header.
+/// Writes records of this number of receivers at three times, with the keys `stations` in the header.
 fn records(bench: &Bench, name: &str, receivers: usize, stations: &str) {
     bench.raw(
         name,

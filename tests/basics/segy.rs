@@ -236,7 +236,7 @@ fn headers_are_created_where_there_are_none() {
     assert_eq!(bench.reals("e.rsf")[..2], bench.reals("d.rsf")[..2]);
 }
 
-/// Fields of two bytes take all numbers that fit, signed or unsigned.
+/// Fields of two bytes accept all numbers that fit, signed or unsigned.
 #[test]
 fn words_of_binary_headers_take_what_they_hold() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Mistakes of users for which there was no message before.
+//! Mistakes of users that the everyday programs report or refuse.
 
 use crate::bench::Bench;
 
@@ -472,12 +472,12 @@ fn points_that_are_repeated_in_as_many_shots_are_warned_of() {
         text.contains("n=7 repeats all 7 points in each of 7 shots: for one point in each shot leave out n="),
         "{text}"
     );
-    // The remedies of the message.
+    // These are the commands that the message suggests.
     bench.run("sfpoints x=20 z=30:270:40 | sftransp plane=23 > a.rsf; sfpoints x=20 z=30 dz=40 n=7 > b.rsf");
     assert_eq!(bench.lengths("a.rsf", 3), [2, 1, 7]);
     assert_eq!(bench.lengths("b.rsf", 3), [2, 1, 7]);
     assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"));
-    // sfwindow makes axis 2 of the shots, whose label then tells them from sources of one shot.
+    // sfwindow turns the axis of shots into axis 2, and its label then distinguishes shots from sources of one shot.
     bench.run("sfwindow n3=4 < b.rsf > c.rsf");
     let axis = &bench.axes("c.rsf", 2)[1];
     assert_eq!((axis.n, axis.label.as_deref()), (4, Some("shot")));

@@ -1,5 +1,5 @@
 //! Images of all kinds on accelerators: they agree with images on processors, have the same bits for every amount of
-//! memory and any order of blocks, and take as much memory as predicted.
+//! memory and any order of blocks, and use as much memory as predicted.
 
 use crate::bench::{Case, Random, plain, records};
 use crate::devices::{Open, any, both};
@@ -200,7 +200,7 @@ fn memory_is_predicted() {
     }
 }
 
-/// A device that has exactly the predicted memory can make images whose lags take more than half of it.
+/// A device that has exactly the predicted memory can make images whose lags need more than half of it.
 #[test]
 fn predicted_memory_is_enough() {
     if !Emulator::ready() {

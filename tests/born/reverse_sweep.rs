@@ -1,4 +1,4 @@
-//! The report on a reverse sweep: the memory that it takes, and how far from rest the waves are after they have run
+//! The report on a reverse sweep: the memory that it needs, and how far from rest the waves are after they have run
 //! backwards.
 
 use crate::bench::plain;

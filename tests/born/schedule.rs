@@ -125,7 +125,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
     let expected = born.adjoint(&data, &all).expect("the reverse sweep");
     let ([of_state, boundary], once) = born.boundary_sizes().expect("waves that can run backwards");
-    // In addition, boundary saving once takes the stresses of the waves and their velocities at two steps.
+    // In addition, boundary saving stores once the stresses of the waves and their velocities at two steps.
     assert!(
         of_state == state && once > tape && boundary < tape,
         "{boundary} of {tape}"

@@ -1,6 +1,6 @@
-//! Every kernel text that a run can need compiles for the GPU generation for which the tiles were tuned, a quarter of
-//! the performance-critical texts also for one of the other generations (with `EVERY_GENERATION=1` all texts for all
-//! generations), and the critical kernels do not spill registers.
+//! Every kernel source that a run can need compiles for the GPU generation for which the tiles were tuned, a quarter of
+//! the performance-critical sources also for one of the other generations (with `EVERY_GENERATION=1` all sources for
+//! all generations), and the critical kernels do not spill registers.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -74,7 +74,7 @@ fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
     messages
 }
 
-/// A kernel text for elements of degree 4, or one that does not depend on the degree.
+/// Whether a kernel source is for elements of degree 4, or does not depend on the degree.
 fn is_usual(source: &Source) -> bool {
     !source.name.starts_with("elements.cu") || source.name.contains(" N=5 ")
 }
@@ -86,34 +86,34 @@ fn is_extreme(source: &Source) -> bool {
     stored == varies && (loss == stored || source.name.contains(" LAW=2"))
 }
 
-/// Whether a text has a kernel in which spilled registers cost speed: it is enough to compile the other texts for one
-/// generation.
+/// Whether a source has a kernel in which spilled registers cost speed: it is enough to compile the other sources for
+/// one generation.
 fn is_hot(source: &Source) -> bool {
     HOT.iter()
         .any(|kernel| source.text.contains(&format!("KERNEL({kernel})")))
 }
 
-/// A hash of a text, always the same for the same name.
+/// A hash of a source, always the same for the same name.
 fn number_of(source: &Source) -> u64 {
     let mut hasher = DefaultHasher::new();
     source.name.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Whether a text is compiled for this generation in addition to the generation for which the kernels are tuned: an
-/// eighth of the texts is compiled for the generation before it, another eighth for the generation after it.
+/// Whether a source is compiled for this generation in addition to the generation for which the kernels are tuned: an
+/// eighth of the sources is compiled for the generation before it, another eighth for the generation after it.
 fn is_for(source: &Source, generation: u32) -> bool {
     number_of(source) % 8 == u64::from(generation > 90)
 }
 
-/// Whether a text belongs to the sample of one in forty.
+/// Whether a source belongs to the sample of one in forty.
 fn is_in_sample(source: &Source) -> bool {
     number_of(source) % 40 == 1
 }
 
-/// Whether a text of a linearised run is compiled. For the generation for which the kernels are tuned these are all
-/// texts of the highest order, the texts of the other orders without attenuation, and the kernels of points; for the
-/// other generations, the texts of the highest order with attenuation, surface or images.
+/// Whether a source of a linearised run is compiled. For the generation for which the kernels are tuned these are all
+/// sources of the highest order, the sources of the other orders without attenuation, and the kernels of points; for
+/// the other generations, the sources of the highest order with attenuation, surface or images.
 fn is_longest(source: &Source, tuned: bool) -> bool {
     let has = |word: &str| source.name.contains(word);
     match has(" HALF=4") {
@@ -122,10 +122,10 @@ fn is_longest(source: &Source, tuned: bool) -> bool {
     }
 }
 
-/// Texts with the generation and the precision that each is compiled for. The generations differ in registers and
+/// Sources with the generation and the precision for which each is compiled. The generations differ in registers and
 /// shared memory, the orders and degrees only in the length of sums; therefore every order is compiled for the tuned
 /// generation, and order 4 for one of the other generations and in double precision. EVERY_GENERATION=1 compiles all
-/// texts for all generations.
+/// sources for all generations.
 fn texts() -> Vec<(u32, Source, bool)> {
     let all = std::env::var_os("EVERY_GENERATION").is_some();
     let mut jobs = Vec::new();
@@ -158,7 +158,7 @@ fn texts() -> Vec<(u32, Source, bool)> {
     jobs
 }
 
-/// Compiles the texts with one thread per core; each thread takes the next remaining text.
+/// Compiles the sources with one thread per core; each thread takes the next remaining source.
 fn assert_no_complaints(texts: &[(u32, Source, bool)]) {
     println!("{} texts", texts.len());
     let next = AtomicUsize::new(0);
@@ -180,12 +180,12 @@ fn assert_no_complaints(texts: &[(u32, Source, bool)]) {
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
-/// The file from which a text is made.
+/// The file from which a source is made.
 fn file(source: &Source) -> &str {
     source.name.split(' ').next().unwrap_or_default()
 }
 
-/// The first text of each file and a fraction of the other texts, for the tuned generation.
+/// The first source of each file and a fraction of the other sources, for the tuned generation.
 #[test]
 fn texts_of_every_file_compile_without_spills() {
     if !super::compile::compiler_is_here("texts_of_every_file_compile_without_spills") {

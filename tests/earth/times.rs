@@ -324,7 +324,8 @@ fn check(shot: &Shot, section: &Section, reach: f64, phases: &[Phase]) {
     );
 }
 
-/// A section of 100 degrees and a shot with periods of 50 s.
+/// Checks the arrival times of these phases in a section of 100 degrees, for a source with a period of 50 s at the
+/// surface.
 fn check_long(kind: Kind, seconds: f64, phases: &[Phase]) {
     let section = Section {
         end: 100.0,

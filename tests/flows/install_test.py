@@ -193,7 +193,7 @@ class BesideMadagascar(Prefix):
         with open(self.path("d-registered.rsf@"), "rb") as one, open(self.path("d-path.rsf@"), "rb") as other:
             self.assertEqual(one.read(), other.read())
         self.assert_up_to_date(PYTHONPATH=self.packages, RSFROOT=self.root)
-        # The same flow runs with our own package.
+        # The same flow runs with the package of this project.
         shutil.rmtree(self.path("own"), ignore_errors=True)
         self.made("-c", PYTHONPATH=self.packages, RSFROOT=self.root)
         text = self.made(PYTHONPATH=self.packages, SIFAKA_RSF="own")

@@ -214,7 +214,7 @@ fn the_memory_of_a_host_is_that_of_all_its_ranks() {
         number.unwrap_or(0.0)
     };
     let free = 1024.0 * (kilobytes("MemAvailable:") + kilobytes("SwapFree:"));
-    // Two levels of two components on the padded grid, four bytes per number, take one and a half times the free
+    // Two levels of two components on the padded grid, four bytes per number, need one and a half times the free
     // memory.
     let nb = (1.5 * free / 16.0).sqrt() / 2.0;
     let desk = desk(2);

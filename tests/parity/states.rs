@@ -260,7 +260,7 @@ fn bad_states_are_refused_in_a_sentence() {
     assert_eq!((header.step, header.label("records")), (50, Some("50")));
     assert_eq!(header.label("two\nlines\\"), Some("a=b\nc\\n\r"));
     let mut draw = Draw(4);
-    // A state may be short by any number of bytes.
+    // A state that is truncated anywhere is refused as too short.
     for _ in 0..50 {
         let cut = draw.of(0..state.len());
         let e = refusal(&world, &shot, &state[..cut]);

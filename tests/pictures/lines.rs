@@ -285,7 +285,7 @@ fn contours_lie_at_their_values() {
     assert_eq!(drawn("c=0.5").0, drawn("c=0.5 allpos=n").0);
     assert_eq!(drawn("c=-0.5,0.5").0, drawn("c=0.5").0);
     assert!(drawn("c=-0.5").1.contains("allpos=n draws them"));
-    // Lines that were asked for and are left out are counted; values that the program chooses are not.
+    // Lines that the user requested and that are left out are counted; lines whose values the program chooses are not.
     for (words, warning) in [
         (
             "c=-10,10",

@@ -337,7 +337,7 @@ fn rungs_under_memory() {
     );
 }
 
-/// The memory that boundary saving takes once, in addition to the boundaries, is part of `memory=`.
+/// The memory that boundary saving needs once, in addition to the boundaries, is part of `memory=`.
 #[test]
 fn boundaries_stay_within_memory() {
     let desk = desk(2);

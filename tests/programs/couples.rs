@@ -54,7 +54,7 @@ fn couples_without_a_part_in_the_section_are_refused() {
                 && text.contains(&format!("xaz={azimuth}, and strike={strike} dip=45 rake=90")),
             "{words}: {run:?}"
         );
-        // The remedy of the message.
+        // The command follows the advice of the message.
         let run = shoot(&desk, &format!("strike={strike} dip=45 rake=90 xaz={azimuth}"));
         assert!(warnings(&run).is_empty(), "{run:?}");
         assert!(magnitude(&desk.read("data.rsf")) > 0.0);

@@ -209,7 +209,7 @@ fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
     Some(high)
 }
 
-/// A gradient on a mesh takes the memory of a run and of its adjoint wavefield and sums, and is refused if there is
+/// A gradient on a mesh needs the memory of a run and of its adjoint wavefield and sums, and is refused if there is
 /// less. 40 x 40 elements of degree 4 have 161 x 161 points, each with a displacement, a velocity and an acceleration
 /// of two components in single precision; a product of the fields at each point of the mesh and two of their
 /// derivatives at each of the 25 points of an element, in single and in double precision; and the displacements of

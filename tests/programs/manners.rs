@@ -237,7 +237,7 @@ fn a_run_that_records_nothing_is_warned_of() {
 }
 
 /// Peak memory of a 3-D run: 92 bytes per point of the padded grid are enough for two levels of displacement, ten
-/// planes and the ghosts; the original takes 228.
+/// planes and the ghosts; the original needs 228.
 #[test]
 fn memory_of_a_3d_run() {
     let desk = Desk::new();

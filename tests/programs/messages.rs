@@ -358,7 +358,7 @@ fn meshes_and_runs_on_them_are_described_with_their_numbers() {
     assert!((1.0 - 1e-4..1.01).contains(&(enough / wavelength)), "{text}");
 }
 
-/// A point far outside is refused, and not also said to lie in the frame, even if one of its coordinates does.
+/// A point far outside is refused, without a message that it lies in the frame, even if one of its coordinates does.
 #[test]
 fn points_far_outside_are_not_in_the_frame() {
     let desk = crate::velocity_stress::desk(2);

@@ -448,7 +448,7 @@ fn data_that_end_after_the_run_are_refused_with_their_time() {
     assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
-/// With a density in g/cm3 waves of a stiffness in Pa are far too fast, and no step is short enough.
+/// A density in g/cm3 with a stiffness in Pa gives waves that are far too fast, for which no time step is short enough.
 #[test]
 fn waves_that_are_faster_than_any_in_the_earth_are_warned_of() {
     for ndim in [2, 3] {

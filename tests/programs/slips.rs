@@ -443,8 +443,8 @@ fn percents_are_warned_of() {
     }
 }
 
-/// Rocks so different that the effective media of cut cells are much stiffer than both are reported. Fluids next to
-/// solids have no such media.
+/// The program warns of rocks that differ so much that effective media of cut cells are much stiffer than both. It does
+/// not warn of a fluid next to a solid, where only a node's own cell is averaged.
 #[test]
 fn rocks_that_differ_much_are_warned_of() {
     let desk = Desk::new();

@@ -91,8 +91,8 @@ fn errors(frequency: f64, modes: &[Mode]) -> Vec<f64> {
 
 #[test]
 fn waves_in_a_triclinic_medium_arrive_within_half_a_percent() {
-    // There are five points per wavelength of the wave in question: for the P wave that is fewer for the slower waves,
-    // which arrive later.
+    // Each run has five points per wavelength of the waves that it checks. In the run for P the slower S waves have
+    // fewer, but they arrive after the part that is compared.
     let shear = errors(0.48, &[Mode::S1, Mode::S2]);
     let fast = errors(0.9, &[Mode::P]);
     assert!(

@@ -63,7 +63,7 @@ pub struct Kernel {
 
 type Compiled = Arc<OnceLock<Result<Arc<Text>, String>>>;
 
-/// Everything that this process has compiled, by the whole C source.
+/// Everything that this process has compiled; the key is the complete C source.
 static TEXTS: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
 
 /// Stacks and shared memory of the launches of one thread.

@@ -1,4 +1,4 @@
-//! Rules inside `kernels`: the largest length of functions of kernel texts, and the size of a minimal method.
+//! Rules inside `kernels`: the largest length of functions of kernel sources, and the size of a minimal method.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use super::rooms::ends_item;
 use super::{files_ending, read, report};
 
-/// Largest length of a function of a kernel text; the aim is half of it.
+/// Largest length of a function of a kernel source; the aim is half of it.
 const KERNEL_LINES: usize = 120;
 
 #[test]
@@ -107,6 +107,6 @@ fn the_example_of_a_method_stays_short() {
     let lines: usize = ["graph.rs", "waves.rs"].iter().map(code).sum();
     assert!(
         lines <= MOST,
-        "tests/graph has {lines} lines of code, at most {MOST} are allowed; use what the rooms offer"
+        "tests/graph has {lines} lines of code, at most {MOST} are allowed; use what the modules of kernels offer"
     );
 }

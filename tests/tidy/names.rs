@@ -68,7 +68,7 @@ fn files_that_are_named_exist() {
     report("these files are named but are not there:", &offenders);
 }
 
-/// Every identifier of the project's Rust and kernel texts.
+/// Every identifier of the project's Rust and CUDA sources.
 fn identifiers() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for end in [".rs", ".cu", ".cuh"] {

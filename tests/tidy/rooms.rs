@@ -1,8 +1,8 @@
-//! The dependencies of rooms, which are files or folders of a crate: there are no cycles, and the arrows of `kernels`
-//! are the same as in ARCHITECTURE.md.
+//! The dependencies of modules (here called rooms), which are files or folders of a crate: there are no cycles, and the
+//! dependencies in `kernels` are the same as in ARCHITECTURE.md.
 //!
-//! `cargo test --release -p programs --test tidy rooms -- --nocapture` prints the arrows of all crates as Graphviz
-//! reads them.
+//! `cargo test --release -p programs --test tidy rooms -- --nocapture` prints the dependencies of all crates as
+//! Graphviz reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use super::{files_ending, read, report};
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// The sources of a crate. A room is a file or a folder of them; in the folders of `opened` each file or folder is a
-/// room.
+/// The sources of a crate. A module is a file or a folder of them; in the folders of `opened` each file or folder is a
+/// module.
 struct Sources {
     folder: &'static str,
     opened: &'static [&'static str],
@@ -41,7 +41,7 @@ const ALL: [Sources; 4] = [
 ];
 
 impl Sources {
-    /// The room of a module path below the crate.
+    /// The module to which a path below the crate belongs.
     fn room(&self, path: &[String]) -> Option<String> {
         let first = match path.first()?.as_str() {
             // The crate re-exports it under this name.
@@ -54,7 +54,7 @@ impl Sources {
         }
     }
 
-    /// The rooms from which each room imports, except in tests.
+    /// The modules from which each module imports, except in tests.
     fn arrows(&self) -> Arrows {
         let files: Vec<(Vec<String>, String)> = files_ending(".rs")
             .into_iter()
@@ -149,13 +149,13 @@ fn first_word(part: &str) -> &str {
     &part[..end.unwrap_or(part.len())]
 }
 
-/// The arrows on the page: lines `room -> rooms` of its block.
+/// The dependencies on the page: lines `module -> modules` of its block.
 fn drawn_by_page() -> Arrows {
     let page = read("ARCHITECTURE.md");
     let (_, rest) = page
-        .split_once("## Rooms of kernels")
-        .expect("ARCHITECTURE.md draws the rooms of kernels");
-    let block = rest.split("```").nth(1).expect("the arrows stand in a block");
+        .split_once("## Modules of kernels")
+        .expect("ARCHITECTURE.md lists the dependencies of the modules of kernels");
+    let block = rest.split("```").nth(1).expect("the dependencies are in a block");
     let lines = block.lines().filter_map(|line| line.split_once("->"));
     let words = |text: &str| {
         text.split([',', ' '])
@@ -172,8 +172,8 @@ fn drawn_by_page() -> Arrows {
     arrows
 }
 
-/// Rooms on a cycle of imports, or on a path between two cycles: the rooms that remain when rooms that import none of
-/// the others, and rooms that none of the others imports, are removed repeatedly.
+/// Modules on a cycle of imports, or on a path between two cycles: the modules that remain when modules that import
+/// none of the others, and modules that none of the others imports, are removed repeatedly.
 fn circles(arrows: &Arrows) -> BTreeSet<String> {
     let mut left: BTreeSet<String> = arrows.keys().cloned().collect();
     loop {
@@ -198,8 +198,8 @@ fn circles(arrows: &Arrows) -> BTreeSet<String> {
 #[test]
 fn rooms_of_kernels_know_each_other_only_along_the_arrows() {
     let (mut code, page) = (KERNELS.arrows(), drawn_by_page());
-    assert!(code.len() > 8, "the rooms were not found: {code:?}");
-    // Every room may return errors.
+    assert!(code.len() > 8, "the modules were not found: {code:?}");
+    // Every module may return errors.
     code.remove("error");
     code.values_mut().for_each(|known| {
         known.remove("error");
@@ -209,14 +209,16 @@ fn rooms_of_kernels_know_each_other_only_along_the_arrows() {
     for (room, known) in &code {
         let allowed = page.get(room).unwrap_or(&none);
         let crossing = known.difference(allowed);
-        offenders.extend(crossing.map(|other| format!("{room} uses {other}: no such arrow on the page")));
+        offenders.extend(crossing.map(|other| format!("{room} uses {other}, but the page does not say so")));
         let idle = allowed.difference(known);
-        offenders.extend(idle.map(|other| format!("{room} -> {other}: on the page, but nothing uses it")));
+        offenders.extend(
+            idle.map(|other| format!("{room} -> {other} is on the page, but {room} does not use {other}")),
+        );
     }
     let strange = page.keys().filter(|room| !code.contains_key(*room));
-    offenders.extend(strange.map(|room| format!("{room}: on the page, but no such room")));
+    offenders.extend(strange.map(|room| format!("{room} is on the page, but there is no such module")));
     report(
-        "ARCHITECTURE.md, \"Rooms of kernels\", is not what the code does:",
+        "the section \"Modules of kernels\" of ARCHITECTURE.md does not agree with the code:",
         &offenders,
     );
 }
@@ -226,7 +228,7 @@ fn no_rooms_import_each_other_in_a_circle() {
     let mut offenders = Vec::new();
     for sources in &ALL {
         let arrows = sources.arrows();
-        assert!(arrows.len() > 1, "{} has no rooms", sources.folder);
+        assert!(arrows.len() > 1, "{} has no modules", sources.folder);
         println!("digraph \"{}\" {{", sources.folder);
         for (room, known) in &arrows {
             known
@@ -241,12 +243,12 @@ fn no_rooms_import_each_other_in_a_circle() {
         }
     }
     report(
-        "these rooms import each other in a circle; give what both need to a room of its own:",
+        "these modules import each other in a circle; move what both need to another module:",
         &offenders,
     );
 }
 
-/// A cycle of three is found, and rooms that lead to it or depend on it are not part of it.
+/// A cycle of three is found, and modules that lead to it or depend on it are not part of it.
 #[test]
 fn circles_are_detected() {
     let arrows = |list: &[(&str, &[&str])]| -> Arrows {

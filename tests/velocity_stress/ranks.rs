@@ -73,7 +73,7 @@ fn alone(shot: &Shot, ndim: usize) -> (Tape<f32>, Vec<f32>) {
     (tape, simulation.peaks())
 }
 
-/// The records of every rank, its map of peaks, its result, and the bytes that it takes and that were predicted.
+/// The records of every rank, its map of peaks, its result, the bytes that it uses, and the bytes that were predicted.
 type Ended = (Tape<f32>, Vec<f32>, Result<(), Error>, [usize; 2]);
 
 fn among(
@@ -116,7 +116,7 @@ fn same_bits(shot: &Shot, ndim: usize, (parts, options): (Parts, ParallelOptions
     );
     for (_, _, result, [taken, predicted]) in &all {
         assert!(result.is_ok(), "{what}: {result:?}");
-        // An empty array takes a byte; while the medium is prepared, more memory may be taken than at the end.
+        // An empty array occupies a byte; while the medium is prepared, more memory may be in use than at the end.
         assert!(
             taken <= &(predicted + 64) && *predicted < 2 * taken,
             "{what}: {taken} bytes are taken, {predicted} were predicted"

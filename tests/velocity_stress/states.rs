@@ -53,7 +53,7 @@ fn absorb(kind: usize) -> Frame {
     }
 }
 
-/// The `k`-th case; every option occurs with every other for some `k`.
+/// The `k`-th case; the options change with different periods in `k`.
 fn case(ndim: usize, k: usize) -> Shot {
     let mut s = ready(shot(0.12, 41, absorb(k)), ndim);
     s.order = [4, 8, 2][k % 3];

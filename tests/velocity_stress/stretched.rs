@@ -92,7 +92,7 @@ fn misfit(kappa_max: f64, order: usize) -> f64 {
         frequency: w.f,
         fastest: A,
     };
-    // The memory variables of a layer are of first order in time.
+    // The memory variables of CPML are integrated with first-order accuracy in time, so the step is short.
     let dt = 0.05;
     let nt = ((40.0 / B + 2.0 * w.t0) / dt) as usize;
     let mut s = shot(dt, nt, frame(THICK, Absorber::Cpml(layer)));

@@ -204,7 +204,7 @@ fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>
     Ok(())
 }
 
-/// Prints the schedule of a reversal, and the bytes that it takes on a device.
+/// Prints the schedule of a reversal, and the bytes that it needs on a device.
 fn describe(schedule: &CheckpointSchedule, nt: usize, bytes: usize) {
     println!(
         "{} steps at a time, {} checkpoints, {} steps run again, {:.1} GB",

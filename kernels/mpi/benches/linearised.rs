@@ -1,6 +1,6 @@
 //! Speed of linearised velocity-stress runs on GPUs that ranks share: `cargo bench -p ranks --features mpi --bench
 //! linearised --no-run`, then `mpirun -n 4 .../linearised-... [gpus=1, per rank] [way=auto|host]` and the arguments of
-//! the benchmark `linearised` in `kernels`. Every rank takes the next GPUs after the previous ranks', so that all ranks
+//! the benchmark `linearised` in `kernels`. Every rank uses the next GPUs after the previous ranks', so that all ranks
 //! must run on one host. Times are measured on the slowest rank.
 
 #[path = "../../benches/case/mod.rs"]

@@ -1,7 +1,7 @@
 //! Speed of several ranks on GPUs and the cost of their exchange, measured as by Michea & Komatitsch (2010) with the
 //! exchange, without sends and without buffers, and also with a blocking exchange. `cargo bench -p ranks --features mpi
 //! --bench ranks --no-run`, then `mpirun -n 4 .../ranks-... [gpus=1, per rank]` and the arguments of the benchmark
-//! `accelerator`; `way=auto|host` chooses how ghosts are transferred. Every rank takes the next GPUs after the previous
+//! `accelerator`; `way=auto|host` chooses how ghosts are transferred. Every rank uses the next GPUs after the previous
 //! ranks', so that all ranks must run on one host. Times are medians, measured on the slowest rank.
 
 #[path = "../../benches/case/mod.rs"]

@@ -1,7 +1,7 @@
-//! A free surface on top of the model: which stresses vanish above it.
+//! A free surface at the top of the model, and the stresses that vanish above it.
 
-/// Condition on top of the model. A free surface lies at padded z index `nb`, the top nodes of the model: stresses
-/// that vanish are zero above it.
+/// Condition at the top of the model. A free surface lies at the padded z index `nb`, at the top nodes of the model;
+/// the variants say which stresses are zero above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
     /// No free surface: the absorbing frame (or the rigid boundary) also covers the top.

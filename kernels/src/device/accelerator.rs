@@ -1,5 +1,5 @@
-//! The interface of engines to an accelerator: memory, streams, and kernels compiled from text. [`super::cuda`]
-//! implements it for GPUs; the tests have an implementation that runs the same kernel text on a processor.
+//! The interface of engines to an accelerator: memory, streams, and kernels compiled from source. [`super::cuda`]
+//! implements it for GPUs; the tests have an implementation that runs the same kernel source on a processor.
 
 use crate::Error;
 use std::ffi::c_void;
@@ -43,7 +43,7 @@ pub struct Properties {
     pub memory_bytes: usize,
 }
 
-/// Source text of kernels.
+/// The source of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// Name for messages: the file and its variant, such as `sweep.cu NDIM=3 SYM=1`.

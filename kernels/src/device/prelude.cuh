@@ -1,6 +1,6 @@
-// The beginning of every kernel text. A kernel takes one structure by value. The text is written in the common subset
-// of CUDA C++ and C11, so that the tests can run it on a processor (CUDA_ON_CPU). The defines before this text choose
-// the variant:
+// The beginning of every kernel source. A kernel takes one structure by value. The source is written in the common
+// subset of CUDA C++ and C11, so that the tests can run it on a processor (CUDA_ON_CPU). The macros that the host
+// defines before it choose the variant:
 //   REAL_IS_DOUBLE 0|1, NDIM 2|3, VEC numbers per thread along z (1, 2, 4; 16 bytes at most), BULK 0|1 (see the copies)
 
 #if REAL_IS_DOUBLE
@@ -21,7 +21,7 @@ typedef long long WIDE;
 #define UNROLL
 #else
 #define KERNEL(name) extern "C" __global__ void BOUNDS name
-#define BOUNDS  // texts with a time-critical kernel redefine it with launch bounds
+#define BOUNDS  // sources with a time-critical kernel redefine it with launch bounds
 #define DYNAMIC_SHARED(type, name) extern __shared__ __align__(128) unsigned char name##_bytes[]; type *name = (type *)name##_bytes
 #define INLINE static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")

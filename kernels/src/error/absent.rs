@@ -3,7 +3,7 @@
 /// The reason why no GPU can be used. The message says how to make one usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Absent {
-    /// There is no library libcuda.
+    /// The loader does not find the driver's library, libcuda.so.1.
     #[error(
         "no NVIDIA driver: libcuda.so.1 was not found by the system's loader; install the driver, and in a container start it with the GPUs (--gpus all)"
     )]

@@ -35,15 +35,15 @@ pub struct Layers {
 /// effective medium. The sums do not depend on the normal of the layers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IsotropicLayers {
-    /// Of 1/M, where M is the P modulus.
+    /// The sum of 1/M, where M is the P modulus.
     compliance: f64,
-    /// Of 1/mu, where mu is the shear modulus; zero for fluids.
+    /// The sum of 1/mu, where mu is the shear modulus; zero for fluids.
     shear_compliance: f64,
-    /// Of lambda/M, with lambda = M - 2 mu.
+    /// The sum of lambda/M, with lambda = M - 2 mu.
     ratio: f64,
-    /// Of M - lambda^2/M and of lambda - lambda^2/M.
+    /// The sums of M - lambda^2/M and of lambda - lambda^2/M.
     plate: [f64; 2],
-    /// Of mu.
+    /// The sum of mu.
     shear: f64,
 }
 

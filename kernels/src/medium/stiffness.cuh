@@ -9,7 +9,8 @@
 //   HTI         c22 = c33, c66 = c55, c12 = c13, c23 = c33 - 2 c44
 
 struct Stiffness {
-    REAL zz[VEC], pp[VEC], zp[VEC], z_p[VEC];  // normal along z and plane, shear, coupling
+    // normal stiffnesses along z and along planes; shear stiffness; coupling of the two normal stresses
+    REAL zz[VEC], pp[VEC], zp[VEC], z_p[VEC];
 #if NDIM == 3
     REAL rr[VEC], zr[VEC], rp[VEC], z_r[VEC], r_p[VEC];
 #endif

@@ -1,7 +1,7 @@
 //! The table of stiffness coefficients: their Voigt indices, their names, and their order in memory and in files.
 //!
-//! All code that depends on the order looks coefficients up here by Voigt indices: the CPU formulas, the defines of
-//! the kernel texts, the checks of a model, and the programs that read and write planes.
+//! All code that depends on the order looks coefficients up here by Voigt indices: the CPU formulas, the macros of the
+//! kernel sources, the checks of a model, and the programs that read and write planes.
 //!
 //! The arrays of a medium are in *memory order*. It begins with the coefficients of a medium whose symmetry planes are
 //! the coordinate planes, so that the index of a coefficient does not depend on whether the others are present. Files

@@ -76,13 +76,14 @@ const SPACE: [[u8; 3]; 27] = [
     [1, 1, 1],
 ];
 
-/// Code of a node on the lattice.
+/// The position of a node in the reference cell: along each axis 0 at the low side, 1 in the middle, 2 at the high
+/// side.
 pub fn place<const D: usize>(node: usize) -> [u8; D] {
     let row = if D == 2 { PLANE[node] } else { SPACE[node] };
     std::array::from_fn(|axis| row[axis])
 }
 
-/// The node of a quadratic cell with this code.
+/// The node of a quadratic cell at this position, as [`place`] returns it.
 pub fn node_at<const D: usize>(code: [u8; D]) -> usize {
     (0..Order::Quadratic.nodes::<D>())
         .find(|node| place::<D>(*node) == code)

@@ -183,8 +183,8 @@ impl<const D: usize> Tabulated<D> {
         let points = face.points::<D>(self.per_axis);
         let across = if face.high { 1.0 } else { -1.0 };
         let (mut normal, mut area) = (Vec::new(), Vec::new());
-        // The weight of a point includes the factor of the last point along the normal axis, which does not belong to
-        // the face.
+        // The weight of a point is a product of quadrature weights over all axes. An integral over the face needs only
+        // those along the face, so the weight of the end point of the normal axis is divided out.
         let end = 2.0 / ((self.per_axis - 1) * self.per_axis) as f64;
         for p in &points {
             // The gradient of a coordinate is normal to the surfaces on which it is constant.

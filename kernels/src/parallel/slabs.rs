@@ -22,7 +22,7 @@ pub struct Cutting {
 pub struct Slab {
     /// Its number among all slabs of the run, the lowest planes first.
     pub number: usize,
-    /// Own planes, in padded indices.
+    /// The planes that the slab owns, in padded indices.
     pub own: Range<usize>,
     /// Planes next to the lower neighbour, which waits for their new values (and the whole face if they touch it);
     /// empty without a lower neighbour.

@@ -39,7 +39,7 @@ impl Stack {
 
 /// Sums over x and y of each plane of fine nodes along z.
 pub(super) struct Sums {
-    /// With the weights of the window and of the cell.
+    /// The sums with the weights of the window, and with those of the cell.
     stacks: [Vec<Stack>; 2],
     /// Moments of density, P modulus and shear modulus with a Gaussian bell of one coarse spacing, for each of [`POWERS`].
     moments: Vec<[[f64; 3]; POWERS.len()]>,

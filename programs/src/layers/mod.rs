@@ -141,8 +141,9 @@ impl Model {
         self.grid.refuse_what_is_too_large()
     }
 
-    /// Warns of the horizon between the two rocks that differ most, if they differ by more than [`CONTRAST`]. Fluids
-    /// next to solids have no effective medium.
+    /// Warns of the horizon between the two rocks that differ most, if they differ by more than [`CONTRAST`]. Horizons
+    /// between a fluid and a solid are left out: only the parts of a node's own cell are averaged there, so that no
+    /// node becomes stiffer than both.
     fn warn_of_contrast(&self, job: &Job) {
         let place = [1, 2].map(|axis: usize| f64::from(self.grid.axes[axis].o));
         let ratio = |k: usize| -> Option<f64> {

@@ -379,8 +379,8 @@ mod tests {
         }
     }
 
-    /// Checks `v = n` with `dt = 1/2`: sums of rectangles and of trapezoids, which begin at rest, and
-    /// differences, with zero before the first sample.
+    /// Checks the values 1, 2, 3, ... with `dt = 1/2`: their integrals by the rectangle rule and by the trapezoidal
+    /// rule, and their differences, each with the value zero before the first sample.
     #[test]
     fn sums_means_and_differences_are_those_of_their_formulas() {
         let mut all: Vec<_> = [How::AsRead, How::Sum, How::Difference, How::Mean]

@@ -407,7 +407,7 @@ impl Correction {
         })
     }
 
-    /// The number of bytes that the kept records of `numbers` values take.
+    /// The number of bytes that the kept records of `numbers` values occupy.
     pub fn bytes(&self, numbers: usize) -> usize {
         4 * numbers * self.kept()
     }

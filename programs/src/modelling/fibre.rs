@@ -105,7 +105,7 @@ impl Fibre {
         pairs.collect()
     }
 
-    /// The cable in words, for a checksum.
+    /// A text that describes the cable, for a checksum.
     pub fn words(&self) -> String {
         format!("{:?} {}", self.directions, self.gauge)
     }

@@ -106,7 +106,7 @@ with fx= and fz= gives the force",
 const FLAT_TENSOR: &str = "a moment tensor needs three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take such files. In 2-D sou= names the \
 points (x, z), and src=moment with mxx=, mzz= and mxz= (or mech=) gives the components in the plane";
 
-/// The same parameters in 3-D programs that take only points.
+/// The same parameters for 3-D programs that read sources and receivers only as points, not from such files.
 pub const POINTS: [Param; 4] = [
     Param::elsewhere("cmt").doc(POINTS_TENSOR),
     Param::elsewhere("quakeml").doc(POINTS_TENSOR),

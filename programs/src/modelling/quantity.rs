@@ -79,8 +79,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
 /// The quantity of `data=`: parameter value, quantity, and description.
 ///
 /// # Errors
-/// Returns an error for an unknown quantity, and for several quantities, because standard output takes only
-/// one.
+/// Returns an error for an unknown quantity, and for several quantities, because standard output can hold only one.
 pub fn of_data(job: &Job) -> anyhow::Result<(&'static str, What, &'static str)> {
     let text = one_quantity(job)?;
     match all().find(|(word, ..)| *word == text) {

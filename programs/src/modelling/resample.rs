@@ -247,7 +247,7 @@ fn add(weight: f64, numbers: &[f32], sums: &mut [f64]) {
 mod tests {
     use super::*;
 
-    /// Samples of a wave with this frequency, in periods per second.
+    /// The resampled values of a sine wave with this frequency in Hz.
     fn resampled(times: Times, frequency: f64) -> Vec<f64> {
         let mut samples = Vec::new();
         let mut resampler = Resampler::new(times);

@@ -95,7 +95,7 @@ impl World {
         )))
     }
 
-    /// Checks that all ranks run the same shot: only the parameters of the devices may differ.
+    /// Checks that all ranks run the same shot: only the parameters of devices and threads, and `verb=`, may differ.
     pub fn same_shot(&self, job: &Job) -> anyhow::Result<()> {
         let mine = job.words_but(&["threads", "tile", "gpu", "ngpu", "groups", "device", "verb"]);
         let all = self.ranks().all_gather(mine.as_bytes())?;

@@ -1,4 +1,4 @@
-//! The disk space that a dataset will take.
+//! The disk space that a dataset will need.
 
 use std::os::fd::AsRawFd;
 

@@ -171,7 +171,7 @@ impl Kernel {
         context.check(code, doing)
     }
 
-    /// The kernel and its text, for messages.
+    /// The name of the kernel and of its source, for messages.
     pub fn name(&self) -> &str {
         &self.name
     }

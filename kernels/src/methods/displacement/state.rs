@@ -15,12 +15,12 @@ pub(super) fn arrays<T>(p: &Padded) -> Vec<StateArray> {
     vec![level("displacement"), level("displacement before")]
 }
 
-/// Blocks of own planes.
+/// Blocks of the planes that a slab owns.
 pub(super) fn owned(p: &Padded, layout: &Layout) -> Vec<Range<usize>> {
     of_components(p, layout.own.clone())
 }
 
-/// Blocks of own planes and of ghost planes inside the grid.
+/// Blocks of the planes that a slab owns, and of its ghost planes inside the grid.
 pub(super) fn needed(p: &Padded, layout: &Layout) -> Vec<Range<usize>> {
     let own = &layout.own;
     of_components(

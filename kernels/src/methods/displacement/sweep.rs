@@ -18,7 +18,7 @@ use std::ops::Range;
 /// The slab as raw memory, shared by the threads of an update.
 pub(super) struct View<'a, T> {
     pub setup: &'a Setup<T>,
-    /// First own plane.
+    /// The first plane that the slab owns.
     pub first: usize,
     pub curr: *const T,
     /// `u(t-dt)`, replaced by `u(t+dt)`.

@@ -167,7 +167,7 @@ impl<const D: usize> Engine<D> {
     /// of `setup` and `shot` must be unchanged.
     ///
     /// # Errors
-    /// Returns the errors of a new subdomain; after an error the subdomain is unusable.
+    /// Returns the same errors as the set-up of a new subdomain; after an error the subdomain is unusable.
     pub(super) fn next_shot(
         &mut self,
         setup: &Setup<D>,

@@ -140,7 +140,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Completes the step of the fluid, whose second derivative the solid needs.
+    /// Completes the step of the fluid, because the solid needs the second derivative of its potential.
     pub(super) fn correct_fields_of_fluid(&mut self) {
         let (cpu, half) = (self.cpu.clone(), self.steps().1);
         let correct = |fluid: &mut Fluid<D>| fluid.correct_points(&cpu, fluid.waves.points.clone(), half);

@@ -324,7 +324,7 @@ struct Sizes {
     plane: [usize; 3],
     /// Planes of a component.
     planes: [usize; 3],
-    /// The index, among the planes of the frame, of the first own plane that lies in the frame.
+    /// The index, among the planes of the frame, of the slab's first plane that lies in the frame.
     first: Option<usize>,
     /// Components per stage.
     on: usize,
@@ -345,7 +345,7 @@ pub(super) struct Memory<T> {
 }
 
 impl<T: Real> Memory<T> {
-    /// Allocates memory variables, initially zero, for the own planes of a slab.
+    /// Allocates memory variables, initially zero, for the planes that a slab owns.
     pub fn new(padded: &Padded, edges: &Edges<T>, own: &Range<usize>) -> Result<Self, Error> {
         let (rows, pitch) = (padded.rows(), padded.pitch());
         let width = edges.width();

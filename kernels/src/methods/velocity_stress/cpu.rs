@@ -125,7 +125,7 @@ impl<T: Real> CpuSlab<T> {
         self.fields.bytes() + self.memory.bytes() + self.anelastic.as_ref().map_or(0, Buffer::bytes)
     }
 
-    /// Runs a stage on all own planes with these hooks.
+    /// Runs a stage on all planes that the slab owns, with these hooks.
     ///
     /// # Safety
     /// Each pointer of the hooks must be null or point to an array of the documented shape that nothing else accesses
@@ -235,7 +235,7 @@ pub(super) struct View<'a, T> {
     fields: *mut T,
     /// Offset from one field to the next.
     field_len: usize,
-    /// First own plane.
+    /// The first plane that the slab owns.
     first: usize,
     memory: &'a Memory<T>,
     origins: [*mut T; 3],

@@ -148,7 +148,7 @@ fn back(number: usize, axis: &Axis, input: &Input, output: &mut Output) -> Resul
     let n = header.large_int(&key("n")).unwrap_or(axis.n as i64);
     ensure!(
         n >= 1 && n <= axis.n as i64,
-        "fft3_n{number}={n} in the header, but axis {number} has {} wavenumbers, which make 1 to {} samples",
+        "fft3_n{number}={n} in the header does not fit axis {number}: its {} wavenumbers can be transformed to 1 to {} samples",
         axis.n,
         axis.n
     );

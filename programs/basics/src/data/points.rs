@@ -100,7 +100,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     output.set_axis(1, &Axis::new(lists.len(), 0.0, 1.0));
     output.set_axis(2, &Axis::new(count, 0.0, 1.0));
     if let Some(shots) = shots {
-        // The label tells shots that sfwindow moves to axis 2 from several sources of one shot.
+        // The label distinguishes shots that sfwindow moves to axis 2 from several sources of one shot.
         output.set_axis(3, &Axis::new(shots as usize, 0.0, 1.0).label("shot"));
     }
     for shot in 0..shots.unwrap_or(1) {

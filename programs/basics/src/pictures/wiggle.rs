@@ -49,7 +49,7 @@ const OWN: [Param; 21] = [
     real(
         "zplot",
         "0.75",
-        "width of a value of clip=, as a multiple of the distance between traces",
+        "deflection of a sample with the value of clip=, as a multiple of the distance between traces",
     ),
     Param::input("xpos")
         .default_text("axis 2")
@@ -177,7 +177,7 @@ fn positions(job: &mut Job, traces: usize, frame: u64) -> Result<Vec<f64>> {
     Ok(positions.into_iter().map(f64::from).collect())
 }
 
-/// The value that is drawn with the width `zplot=`; 0 if all values are 0.
+/// The value whose deflection is `zplot=`; 0 if all values are 0.
 fn clip(job: &Job, input: &Input, values: &[f32]) -> Result<f64> {
     if let Some(clip) = job.float_opt("clip")? {
         ensure!(

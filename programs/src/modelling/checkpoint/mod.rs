@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The time between two states without `every=`.
 const USUAL: Duration = Duration::from_secs(600);
 
-/// The parameters about states.
+/// The parameters that concern saved states.
 pub struct Wishes {
     /// The file in which states are saved, if they are saved.
     pub file: Option<PathBuf>,

@@ -4,7 +4,7 @@ use kernels::Error;
 use kernels::time_loop::state::{State, StateArray};
 use std::ops::Range;
 
-/// Arrays that are saved and loaded as a whole, in this process.
+/// Arrays of which this process owns all elements, so that it saves and loads them as a whole.
 #[derive(Default)]
 pub struct Sums<'a>(Vec<Sum<'a>>);
 

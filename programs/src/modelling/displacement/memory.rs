@@ -54,7 +54,7 @@ impl<'a> MemoryCheck<'a> {
         outer(self.slabs, self.run.padded.planes(), number)
     }
 
-    /// The number of bytes of a GPU's memory that its slab takes, with kernels of this class.
+    /// The number of bytes of a GPU's memory that its slab needs, with kernels of this class.
     pub fn bytes(&self, number: usize, class: Symmetry) -> usize {
         let outer = if self.on_device { self.outer(number) } else { 0 };
         let (shot, padded) = (&self.run.shot, &self.run.padded);

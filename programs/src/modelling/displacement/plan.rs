@@ -186,7 +186,7 @@ fn hidden_share(machine: &Machine) -> f64 {
     (1.0 - 2.0 * GHOST as f64 / thinnest.max(1) as f64).max(0.0)
 }
 
-/// A line for each slab of this rank, and the number of bytes that the slabs take.
+/// A line for each slab of this rank, and the number of bytes that the slabs need.
 fn places(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<(Vec<String>, usize)> {
     let (machine, memory) = (on.machine, MemoryCheck::new(run, on));
     let (mut lines, mut bytes) = (Vec::new(), 0);

@@ -6,7 +6,7 @@ use kernels::grid::{AXES, Padded};
 use kernels::stability::{Band, dominant_frequency};
 use rsf_io::{Axis, Input, Job};
 
-/// The largest number of series of the wavelet whose frequency band is determined.
+/// The frequency band and the first samples are determined from at most this number of series of the wavelet.
 const SERIES: usize = 64;
 
 /// A wavelet in the form that the engine needs.

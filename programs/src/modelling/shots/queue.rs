@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// The number of shots by which a worker may be ahead of the shot that is being waited for; finished shots take memory.
+/// The number of shots by which a worker may be ahead of the shot that is being waited for; finished shots occupy
+/// memory.
 pub const AHEAD: usize = 2;
 
 /// The shots of a rank while workers compute them.

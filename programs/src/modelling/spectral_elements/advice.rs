@@ -117,7 +117,11 @@ pub fn received<const D: usize>(
     let volume: f64 = sides(mesh.nodes()).iter().product();
     let apart = (volume / mesh.len() as f64).powf(1.0 / D as f64) / degree as f64;
     if places.len() >= ARRAY && sides(&places).iter().all(|side| *side < apart) {
-        units::receivers(job, places.len(), "the distance of two points of the mesh");
+        units::receivers(
+            job,
+            places.len(),
+            "the distance between two neighbouring points of the mesh",
+        );
     }
     places
 }

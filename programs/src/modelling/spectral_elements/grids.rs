@@ -85,7 +85,7 @@ impl Files {
         Ok(values)
     }
 
-    /// The grid along the axes of the mesh.
+    /// The grid with its axes in the order of the mesh (z last); `None` if no file has been read.
     fn lattice<const D: usize>(&self) -> Option<Lattice<D>> {
         let (_, axes) = self.grid.as_ref()?;
         // z is the first axis of files and the last of meshes.

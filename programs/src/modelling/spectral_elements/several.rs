@@ -132,7 +132,7 @@ impl Several {
         Ok(())
     }
 
-    /// The quantities in words, for the identity of states.
+    /// A text that names the quantities; saved states are compared with it.
     pub fn words(&self) -> String {
         self.outputs
             .iter()

@@ -142,7 +142,7 @@ pub trait Engine {
     /// The number of steps to run.
     fn steps(&self) -> usize;
 
-    /// The number of bytes that fields and medium take.
+    /// The number of bytes that fields and medium need.
     fn bytes(&self) -> usize;
 
     /// The least number of values that a step moves for a point of the padded grid; `None` if it is not
@@ -156,7 +156,7 @@ pub trait Engine {
         None
     }
 
-    /// The number of bytes that a state takes in the memory of the host and in the file, for this rank.
+    /// The number of bytes that a state needs in the memory of the host and in the file, for this rank.
     fn state_bytes(&self) -> usize;
 
     /// Loads a state, from which the run continues; all ranks call it, each with a source of the same bytes.
@@ -324,7 +324,7 @@ fn set_up<M: Survey>(
     Ok((engine, ready))
 }
 
-/// The identity of the run for its states.
+/// The values by which a saved state is compared with this run.
 fn identity_of<M: Method>(job: &Job, shot: &M) -> anyhow::Result<Identity> {
     Identity::of(job, shot.layout(), shot.contents(), shot.sources_by_step())
 }

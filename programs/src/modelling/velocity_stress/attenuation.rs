@@ -91,7 +91,7 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
         };
         job.warn(&format!(
             "qmech=coarse needs a Q of {least} or more in {ndim}-D, but the lowest is {lowest}: amplitudes \
-            are wrong there{by}; qmech=3 is exact"
+            are wrong there{by}; qmech=3 has three mechanisms in every cell and is more accurate"
         ));
     }
 }

@@ -146,7 +146,7 @@ impl Several {
         Ok(())
     }
 
-    /// The identity of the quantities in states.
+    /// The text by which a saved state identifies the quantities of its run.
     pub fn words(&self) -> String {
         let fibre = self.fibre.as_ref().map(Fibre::words);
         let words = self.outputs.iter().map(|output| output.words.to_string());

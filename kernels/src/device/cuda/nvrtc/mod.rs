@@ -1,4 +1,4 @@
-//! Compilation of kernel text to machine code. It needs NVIDIA's compiler library, but no GPU and no driver.
+//! Compilation of kernel sources to machine code. It needs NVIDIA's compiler library, but no GPU and no driver.
 
 mod find;
 mod resources;

@@ -1,4 +1,4 @@
-//! The arguments of kernels, as structures with the same fields as in the kernel text.
+//! The arguments of kernels, as structures with the same fields as in the kernel sources.
 
 use crate::device::simd::Real;
 use crate::grid::Padded;
@@ -67,7 +67,7 @@ impl<T: Real> SlabArgs<T> {
     }
 }
 
-/// Length of one component of a level, in numbers: ghost, own and ghost planes.
+/// Length of one component of a level, in numbers: the planes of the slab, with ghost planes on either side.
 pub fn component_len(p: &Padded, layout: &Layout) -> usize {
     (layout.own.len() + 2 * crate::methods::displacement::GHOST) * p.plane_len()
 }

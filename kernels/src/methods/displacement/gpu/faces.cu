@@ -51,11 +51,12 @@ INLINE void dampen(const struct Faces *a, int plane, int row, int z) {
     UNROLL for (int c = 0; c < NDIM; c++) next[c * s->component] *= w;
 }
 
-#define LINES 32  // lines along z between row faces, per block
-#define CHUNK 8   // cells of a line, counted from its face
+#define LINES 32  // most lines along z, between the row faces, of a block
+#define CHUNK 8   // number of cells of a line that are read, from the face inwards
 
-// One z face of lines along z: of the rows of a plane (3-D) or of planes (2-D), from the first one that belongs to no
-// row face. Consecutive threads read and write eight cells of a line.
+// Applies the one-way condition and the sponge at one z face to at most LINES lines along z: rows of a plane in 3-D,
+// planes in 2-D. Lines that belong to a face of rows (2-D: of planes) are left out. Consecutive threads read and write
+// eight consecutive cells of a line.
 INLINE void lines_between(const struct Faces *a, int first, int last, int n, int start, int part, int side) {
     const struct Slab *s = &a->s;
     __shared__ REAL next[NDIM][LINES][CHUNK + 1], curr[NDIM][LINES][CHUNK + 1];

@@ -2,16 +2,17 @@
 // tile of at most TZ x TX cells (z, plane) at once, including sources and faces. A few more blocks sample the
 // receivers from the current level, which does not change during the step. VEC is 1.
 //
-// The arithmetic is the same as in sweep.cu, faces.cu and survey.cu, in the same order. Defines: TZ, TX; AHEAD, cells
-// of stress per thread; BLOCKS; DAMPED; SURFACE, which is 0 for none, 1 for vacuum and 2 for traction.
+// The arithmetic is the same as in sweep.cu, faces.cu and survey.cu, in the same order. Macros that the host defines:
+// TZ, TX; AHEAD, cells of stress per thread; BLOCKS, the blocks per multiprocessor; DAMPED; SURFACE, which is 0 for
+// none, 1 for vacuum and 2 for traction.
 
 struct Small {
     struct Sweep sweep;
     struct Inject inject;
     struct Extract extract;
-    int across;  // tiles along z
+    int across;  // number of tiles along z
     int tiles;
-    int lines;   // lines of sources in these planes
+    int lines;   // number of lines of sources in these planes
 };
 
 // First cell of tile k of the tiles that cover begin .. end-1. With a face at the end, the last tile is shifted so that

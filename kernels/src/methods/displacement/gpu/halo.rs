@@ -58,7 +58,7 @@ impl<T: Real, A: Accelerator> DeviceHalo for DeviceSlab<T, A> {
         &self.accelerator
     }
 
-    /// The next time level.
+    /// The address of the next time level, whose planes are exchanged.
     fn exchanged(&self, _stage: usize) -> u64 {
         self.levels[1 - self.now].address()
     }

@@ -96,8 +96,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: tile.threads(p.ndim()),
             shared: tile.shared(p.ndim()) * size_of::<T>(),
         };
-        // SAFETY: the levels hold eight planes on either side of the own planes, and the medium all planes needed
-        // there.
+        // SAFETY: the levels hold eight planes on either side of the planes that the slab owns, and the medium all
+        // planes that are needed there.
         unsafe {
             self.accelerator
                 .launch(stream, &self.kernels.sweep, dims, &argument(&args))

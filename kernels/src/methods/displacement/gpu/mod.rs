@@ -160,9 +160,9 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         3 * ndim + arguments::kept(ndim, self.variant.symmetry).len() + 1
     }
 
-    /// Starts from given fields instead of zero: `field(component, plane, out)` writes the values `[row][z]` of an
-    /// own plane, which are used for both the current and the previous time level. It does not fill ghosts, so it can
-    /// only be used with one slab.
+    /// Starts from given fields instead of zero: `field(component, plane, out)` writes the values `[row][z]` of a plane
+    /// that the slab owns, which are used for both the current and the previous time level. It does not fill ghosts, so
+    /// it can only be used with one slab.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
         for slab in &self.group.subdomains {
             let (p, own) = (&self.setup.padded, slab.layout.own.clone());

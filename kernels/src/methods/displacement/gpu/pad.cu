@@ -6,7 +6,7 @@ struct Pad {
     WIDE lines;
     int model_nz, nb, nz, pitch;
     int top;           // cells above it are zero
-    int divide;        // store scale / value
+    int divide;        // 1 to store scale / value, 0 to store the value
     REAL scale;
 };
 

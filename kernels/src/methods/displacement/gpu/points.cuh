@@ -1,12 +1,12 @@
 // The pointwise functions of a step in 2-D and 3-D: strain (eq. 1), stress by Hooke's law (eq. 2), and the part of the
 // divergence of stress (eq. 3) with derivatives inside a plane. All forms of the sweep call them.
 //
-// Each form defines before this text the derivatives of displacement at VEC cells that `struct Cells` describes:
-// along_z, along_rows (3-D) and along_planes of a component.
+// Each form defines, before this file is included, the derivatives of displacement at VEC cells that `struct Cells`
+// describes: along_z, along_rows (3-D) and along_planes of a component.
 //
-// Defines: SYM; SURFACE, which is 0 for none, 1 for vacuum and 2 for traction; FORCE_CELLS, the cells of a thread
-// whose force is computed together; S_ROW and T_ROW, the distance between rows of the stress zr, and of rr and rp
-// (3-D).
+// Macros that the host defines: SYM, the number of the symmetry class (stiffness.cuh); SURFACE, which is 0 for none, 1
+// for vacuum and 2 for traction; FORCE_CELLS, the number of cells for which a thread computes the force at a time;
+// S_ROW and T_ROW, the distance between rows of the stress zr, and of rr and rp (3-D).
 
 // The stresses that are needed: the ones that are differentiated along z, rows or planes.
 struct StressAxes {

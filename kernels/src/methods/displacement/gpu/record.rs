@@ -130,7 +130,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// Packs own planes of a component of the snapshot window, and sends them to the host.
+    /// Packs planes of the slab, for a component of the snapshot window, and sends them to the host.
     pub(super) fn pack(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
         let three = self.setup.padded.ndim() == 3;
         let [z, x, _] = self.setup.window.clone();

@@ -15,8 +15,8 @@ struct Slab {
     REAL *level[2];
     const REAL *stiffness[21];  // the coefficients that the class stores, see stiffness.cuh
     const REAL *buoyancy;      // dt^2/rho, zero in the rim along z
-    const REAL *sponge[3];     // along z, row, plane
-    WIDE component;            // numbers from component to component
+    const REAL *sponge[3];     // weights along z, row, plane
+    WIDE component;            // distance from one component to the next, in numbers
     REAL weights[3][RADIUS];   // W_m / d along z, row, plane
     REAL spacing[3];
     int nz, pitch, rows, planes;
@@ -53,7 +53,7 @@ INLINE REAL sponge_at(const struct Slab *s, int plane, int row, int z) {
 struct Sweep {
     struct Slab s;
     int now;         // index of the level u(t); the other level becomes u(t+dt)
-    int begin, end;  // planes to compute
+    int begin, end;  // the planes to compute
     int chunk;       // number of planes of one block (fused_2d.cu: TX)
     const void *box[2];  // with BULK in 3-D: tensor map of the planes around a tile, for each level
 };

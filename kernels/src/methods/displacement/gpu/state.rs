@@ -37,13 +37,13 @@ impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
 
     fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
         let from = self.block_at(array, blocks.start);
-        // SAFETY: these are own planes of one component, which are contiguous in a level.
+        // SAFETY: these are planes of one component that the slab owns, which are contiguous in a level.
         unsafe { self.staging.download(&self.accelerator, from, out) }
     }
 
     fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
         let to = self.block_at(array, blocks.start);
-        // SAFETY: these are own and ghost planes of one component, which are contiguous in a level.
+        // SAFETY: these are planes of one component, of the slab or its ghosts, which are contiguous in a level.
         unsafe { self.staging.upload(&self.accelerator, bytes, to) }
     }
 }

@@ -15,8 +15,8 @@ KERNEL(extract)(const struct Extract a) { do_extract(&a, blockIdx.x); }
 struct Pack {
     struct Slab s;
     int now, component;
-    int potentials;            // divergence and curl instead of displacement
-    int begin, end;            // planes
+    int potentials;            // 1 for divergence and curl, 0 for displacement
+    int begin, end;            // the planes to pack
     int z_begin, z_count, row_begin, row_count;
     REAL *out;                 // [plane][row][z] of the window
 };

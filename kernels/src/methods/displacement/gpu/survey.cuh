@@ -15,12 +15,12 @@ struct Inject {
     int step;
     int lines;                // first line of this part
     const struct Line *line;
-    const int *source;        // the list
-    const int *place;         // [source][z, row, plane] first cell
-    const REAL *weight;       // [source][z, row, plane][plain, derivative][length]
+    const int *source;        // the list of sources
+    const int *place;         // the first cell of each source, [source][z, row, plane]
+    const REAL *weight;       // the bell and its derivative, [source][z, row, plane][plain, derivative][length]
     const REAL *wavelet;      // [time][component][source]
     int length, sources;
-    int stress;               // the wavelet is a stress, not a force
+    int stress;               // 1 if the wavelet is a stress, 0 if it is a force
 };
 
 // Weight of a source along one axis at distance i from its first cell, or with `derived` the derivative of the weight.

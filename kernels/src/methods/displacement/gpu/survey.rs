@@ -29,7 +29,7 @@ pub struct SourceTables<T> {
 }
 
 impl<T: Real> SourceTables<T> {
-    /// Tables for the own planes of a slab. With `derived` (stress sources) they include the derivatives of the
+    /// Tables for the planes that a slab owns. With `derived` (stress sources) they include the derivatives of the
     /// bells, which are four cells wider on either side.
     pub fn new(p: &Padded, sources: &Sources<T>, own: &Range<usize>, derived: bool) -> Self {
         let halo = if derived { RADIUS } else { 0 };
@@ -120,7 +120,7 @@ pub struct ReceiverTables<T> {
 }
 
 impl<T: Real> ReceiverTables<T> {
-    /// Tables for the own planes of a slab.
+    /// Tables for the planes that a slab owns.
     pub fn new(p: &Padded, receivers: &Receivers<T>, own: &Range<usize>) -> Self {
         let mut tables = Self {
             own: Vec::new(),

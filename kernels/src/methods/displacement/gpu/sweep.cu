@@ -8,12 +8,11 @@
 //   2. adds the derivatives inside the plane to the force on plane j, and the contributions of the stress of plane j to
 //      derivatives along planes to the forces on planes j-4 .. j+4, which are in registers. The force on plane j-4 is
 //      then complete, and its cells are updated in place.
-// Stress on four cells around the tile is recomputed by additional threads, only the components that are
-// differentiated in that direction. Sums have a fixed order for any range of planes, so that any decomposition
-// gives the same bits.
+// Additional threads recompute stress on four cells around the tile, but only the components that are differentiated in
+// that direction. Sums have a fixed order for any range of planes, so that any decomposition gives the same bits.
 //
-// Defines: TZ, TX (1 in 2-D), AHEAD planes in flight, BLOCKS per multiprocessor, DAMPED 0|1, SURFACE 0 none, 1 vacuum,
-// 2 traction.
+// Macros that the host defines: TZ, TX (1 in 2-D); AHEAD, the planes in flight; BLOCKS per multiprocessor; DAMPED 0|1;
+// SURFACE, which is 0 for none, 1 for vacuum and 2 for traction.
 
 #if !BULK
 // Starts copying a plane of displacement around the tile into a slot of the ring, with zeros outside the grid; called
@@ -37,7 +36,7 @@ INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z
 // The part of the sponge's damping of a thread's cells that is the same for all planes.
 struct Sponge {
     REAL damp[VEC];
-    int near_face;  // one bit per cell
+    int near_face;  // one bit per cell: whether it is next to a face
 };
 
 INLINE struct Sponge sponge_of(const struct Sweep *a, int writes, int row, int z) {

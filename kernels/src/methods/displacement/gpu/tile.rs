@@ -5,7 +5,7 @@ use crate::medium::stiffness::Symmetry;
 use crate::methods::displacement::FACE;
 use crate::{Error, Hint, message};
 
-/// The kernel text of a sweep.
+/// The kernel source of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// All threads compute stress, then force (sweep.cu).
@@ -19,7 +19,7 @@ pub enum Form {
 /// The tile of a block of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// The kernel text.
+    /// The kernel source.
     pub form: Form,
     /// Number of cells per thread along z: 1, 2 or 4, at most 16 bytes.
     pub vec: usize,
@@ -212,7 +212,7 @@ impl Tile {
         })
     }
 
-    /// Number of threads of a block, as in the kernel texts.
+    /// Number of threads of a block, as in the kernel sources.
     pub fn threads(&self, ndim: usize) -> usize {
         let (quads, side) = (self.z / self.vec, RADIUS / self.vec);
         let all = match ndim {

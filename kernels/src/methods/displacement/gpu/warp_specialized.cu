@@ -10,8 +10,8 @@
 // Stress threads have VEC cells, force threads one. Memory indices are incremented from plane to plane, which takes
 // fewer instructions than recomputing them. Two blocks may share halos (cluster.cuh).
 //
-// Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu; CLUSTER, blocks that share halos (1 or 2);
-// START_REGISTERS per thread, which the three kinds of warps change to STRESS_REGISTERS, FORCE_REGISTERS and
+// Macros that the host defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu; CLUSTER, blocks that share halos
+// (1 or 2); START_REGISTERS per thread, which the three kinds of warps change to STRESS_REGISTERS, FORCE_REGISTERS and
 // COPY_REGISTERS.
 
 #define FORCE_THREADS (TZ * TX)

@@ -27,7 +27,7 @@ pub trait Machine<const D: usize>: Sync {
     /// Replaces the sources and receivers by another shot's, over the same mesh and medium.
     ///
     /// # Errors
-    /// Returns the errors of the first shot; after an error the machine is unusable.
+    /// Returns the same errors as the set-up with the first shot; after an error the machine is unusable.
     fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error>;
 
     /// The numbers and the elements of the receivers in fluids.

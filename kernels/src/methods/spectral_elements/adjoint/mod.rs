@@ -212,7 +212,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     /// `setup` and `shot` must be unchanged.
     ///
     /// # Errors
-    /// Returns the errors of the first shot; after an error the adjoint is unusable.
+    /// Returns the same errors as the set-up with the first shot; after an error the adjoint is unusable.
     pub fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
         check(setup, shot, self.parameters)?;
         self.values = shot.receivers.len() * shot.quantity.components(D);

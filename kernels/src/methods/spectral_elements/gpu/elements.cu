@@ -4,9 +4,9 @@
 // of their column in registers. Slopes along the march are products with constants. There are two ways to compute
 // those across the sheet:
 //
-// LINES: the whole field is in shared memory. A thread takes whole lines of it, reads each number of a line once, and
-// writes the slopes of all its points; fluxes are gathered in the same way. This saves four reads of shared memory per
-// point, component and direction compared with points that read their lines themselves, and it is these reads that
+// LINES: the whole field is in shared memory. A thread processes whole lines of it, reads each number of a line once,
+// and writes the slopes of all its points; fluxes are gathered in the same way. This saves four reads of shared memory
+// per point, component and direction compared with points that read their lines themselves, and it is these reads that
 // saturate the first-level cache (RESULTS-ELEMENTS.md).
 //
 // Otherwise the threads share one sheet of the field after the other and read the lines through their points from it.

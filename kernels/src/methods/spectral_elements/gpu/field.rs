@@ -33,7 +33,7 @@ pub struct Plan {
     /// The constants of each run of the listing.
     laws: Vec<Vec<f32>>,
     losses: Vec<f32>,
-    /// Factors of the losses at every point, if points have their own.
+    /// Factors of the losses at every point, if they differ between points.
     strengths: Vec<f32>,
     pub elements: Elements,
     /// Whether an element contains sources or receivers.
@@ -44,7 +44,7 @@ pub struct Plan {
     layers: LayerPlan,
     /// Indices of the outgoing contributions.
     leaving: Vec<i32>,
-    /// Lengths of the memory variables, of own contributions, and of exchanged contributions.
+    /// Number of memory variables, of values of the contributions of the elements, and of values that are exchanged.
     relaxing: usize,
     own: usize,
     travelling: usize,
@@ -202,7 +202,7 @@ pub struct Addresses {
     pub places: u64,
     pub inverse_mass: u64,
     pub dress: u64,
-    /// Zero without a sponge.
+    /// The damping of the sponge; zero without a sponge.
     pub sponge: u64,
 }
 
@@ -357,7 +357,7 @@ impl<A: Accelerator> FieldMemory<A> {
             count: int(self.leaves),
             components: int(self.components),
         };
-        // SAFETY: the argument is the structure of the kernel; places belong to own elements.
+        // SAFETY: the argument is the structure of the kernel; places belong to elements of the subdomain.
         unsafe {
             a.launch(
                 Stream::Edges,

@@ -3,7 +3,7 @@
 // masses and dampings.
 
 struct Flush {
-    REAL *sums;      // set to zero
+    REAL *sums;      // in single precision; set to zero
     double *totals;
     WIDE count;
 };
@@ -19,14 +19,14 @@ struct FaceProducts {
     const int *point;          // [point of a face]
     const int *in_fluid;
     const double *normal;      // [point of a face][component]
-    const REAL *displacement;  // of the forward wavefield, and the second derivative of its potential
+    const REAL *displacement;  // displacement of the forward wavefield, and second derivative of its potential
     const REAL *second;
-    const REAL *velocity;      // of the adjoint wavefield, and the first derivative of its potential
-    const REAL *acceleration;  // its acceleration in this step
+    const REAL *velocity;      // velocity of the adjoint wavefield, and first derivative of its potential
+    const REAL *acceleration;  // acceleration of the adjoint wavefield in this step
     const REAL *rate;
     double *sums;              // [point of a face]: along the normal and across it; in a fluid only the first
     REAL half;                 // half of a time step
-    int ahead;                 // whether its velocity belongs to a time half a step later
+    int ahead;                 // whether the velocity of the adjoint wavefield belongs to a time half a step later
     int count;
 };
 
@@ -86,7 +86,7 @@ struct Inertia {
     const REAL *changes;  // factors of the second and first derivative, [element][point][of the two]
     const REAL *second;   // derivatives of the field of the shot, [point][component]
     const REAL *first;
-    WIDE count;           // numbers of the forces
+    WIDE count;           // number of values of the forces
     int components;
 };
 

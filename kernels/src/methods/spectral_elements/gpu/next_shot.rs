@@ -24,7 +24,7 @@ impl<A: Accelerator> FieldMemory<A> {
         Ok(())
     }
 
-    /// Marks elements on which sources act or that receivers read as held.
+    /// Marks as held the elements on which sources act and the elements that receivers read.
     fn hold(&self, a: &A, spots: &Spots, (read, numbers): (&[usize], usize)) -> Result<(), Error> {
         let held = held(&self.listing, spots, (read, numbers));
         if held.is_empty() {

@@ -47,7 +47,7 @@ INLINE void advance_point(const struct Advance *a, int p, const struct Motion *m
 // The products that are added at every point when a step of the adjoint wavefield is completed.
 struct Paired {
     const REAL *forward;  // displacement, in fluids second derivative of the potential, of the forward wavefield, [point][component]
-    REAL *sums;           // [product][point]: with the adjoint second derivative and, in a sponge, with the first
+    REAL *sums;           // [product][point]: with the second derivative of the adjoint field and, in a sponge, with the first
     REAL *kept;           // receives the adjoint field of the step, [point][component]; null if not needed
     WIDE points;
     int soaked;           // 1 if there is a sponge
@@ -95,8 +95,8 @@ KERNEL(advance_paired)(const struct AdvancePaired a) {
 struct Inside {
     struct Advance a;
     const int *points;  // [element][point]
-    WIDE count;         // interior points of all elements
-    int along;          // points of an element along an axis
+    WIDE count;         // number of interior points of all elements
+    int along;          // number of points of an element along an axis
 };
 
 // Completes a step at interior point k of the elements, where the kernel of elements does not do it.

@@ -10,7 +10,7 @@
 
 struct Solid {
     REAL *displacement, *velocity, *acceleration;  // [point][component]
-    const REAL *forces;        // contributions of elements, first own, then incoming: [place][component]
+    const REAL *forces;        // contributions of elements: those of this subdomain, then the incoming ones, [place][component]
     const int *targets;        // points whose forces are summed, except points in the interior of elements
     const int *starts;         // where the places of a sum begin; one entry more than there are sums
     const int *places;
@@ -27,8 +27,8 @@ struct Fluid {
     const int *targets, *starts, *places;
     const REAL *inverse_mass;
     const REAL *dress;         // [dressed point][FLUID_DRESS]
-    const REAL *sponge;        // as of solids
-    const REAL *displacement;  // of solids
+    const REAL *sponge;        // damping over mass, as in `struct Solid`
+    const REAL *displacement;  // displacement of the solids
     REAL dt, half;
 };
 

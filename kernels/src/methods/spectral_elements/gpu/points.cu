@@ -2,12 +2,12 @@
 
 struct Inject {
     REAL *forces;
-    const WIDE *place;     // numbers of `forces` that sources act on
-    const int *first;      // where the sources of a number begin; one more than there are numbers
+    const WIDE *place;     // indices in `forces` of the values on which sources act
+    const int *first;      // index of the first source of each of these values; one entry more than values
     const int *series;
     const REAL *weight;
     const REAL *strength;  // [step][series]
-    int begin, end;        // numbers of this launch
+    int begin, end;        // the values of this launch
     int all_series, step, steps;
 };
 
@@ -31,18 +31,18 @@ struct Sample {
     struct Fluid f;
     const int *points;        // [solid element][point]
     const int *fluid_points;
-    const int *element;       // of each place; -1 outside the mesh
+    const int *element;       // the element of each place; -1 outside the mesh
     const int *in_fluid;
     const WIDE *first;        // index of a place's first weight: one per point, in fluids also for grad(chi)/rho,
                               // [point][component]; for derivatives of the displacement only [point][output][component]
     const REAL *weights;
-    const int *dressed;       // receivers: [place][point], the number of a dressed point or -1
-    const int *sums;          // and the sum of its forces; -1 inside the element
+    const int *dressed;       // for receivers, [place][point]: the number of the point among the dressed points, or -1
+    const int *sums;          // for receivers, [place][point]: the index of the sum of its forces; -1 inside the element
     REAL *out;                // [output][place]
     int count, quantity;      // quantity: 0 displacement, 1 velocity, 2 acceleration, 3 pressure, 4 slopes of the displacement
     int outputs;
     int pending;              // velocities belong to a time half a step earlier; accelerations must be computed
-    int component;            // of a snapshot
+    int component;            // the component of a snapshot
 };
 
 // The contributions of every `readers`-th point to the values at a place.

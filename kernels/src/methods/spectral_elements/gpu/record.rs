@@ -231,7 +231,7 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
                 shared: READERS * Quantity::Strain.components(D) * size_of::<f32>(),
             };
             let kernel = &self.kernels.extract;
-            // SAFETY: the argument is the structure of the kernel; receivers lie in own elements.
+            // SAFETY: the argument is the structure of the kernel; receivers lie in elements of the subdomain.
             unsafe {
                 self.accelerator
                     .launch(Stream::Main, kernel, dims, &argument(&args))?;

@@ -61,7 +61,7 @@ impl<A: Accelerator> SourceMemory<A> {
             threads: WALKERS,
             shared: 0,
         };
-        // SAFETY: the argument is the structure of the kernel, and its indices belong to own elements.
+        // SAFETY: the argument is the structure of the kernel, and its indices belong to elements of the subdomain.
         unsafe { a.launch(turn.stream, kernel, dims, &argument(&args)) }
     }
 

@@ -269,7 +269,7 @@ pub fn strengths<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, element
 }
 
 /// Coefficients of the mechanisms of every region in the order of [`regions`], as in elements.cuh; for unit moduli if
-/// points have their own. Empty without attenuation.
+/// the moduli differ between points. Empty without attenuation.
 pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
     let Some(all) = setup.relaxations else {
         return Vec::new();

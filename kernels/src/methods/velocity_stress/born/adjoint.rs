@@ -62,7 +62,7 @@ unsafe impl<T: Send> Send for Beside<T> {}
 // SAFETY: the same.
 unsafe impl<T: Sync> Sync for Beside<T> {}
 
-/// The gradient with respect to the coefficients of the discrete program, while it is accumulated.
+/// The gradient with respect to the coefficients of the discretised equations, while it is accumulated.
 pub struct Gradient<T: Real> {
     /// The sums; the derivative with respect to the buoyancy is multiplied by the buoyancy.
     pub sums: Changes<T>,

@@ -1,5 +1,5 @@
-//! Maps a perturbation of the medium to a perturbation of the coefficients of the discrete program, and back by the
-//! transpose.
+//! Maps a perturbation of the medium to a perturbation of the coefficients of the discretised equations, and back by
+//! the transpose.
 //!
 //! A perturbation of the medium has for every cell of the model the stiffnesses of [`places`] and the density,
 //! `[plane][cell]`, in file order. The frame repeats the edge of the model. With attenuation the stiffness is split

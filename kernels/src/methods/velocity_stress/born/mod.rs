@@ -1,13 +1,13 @@
 //! Linearised velocity-stress modelling: the change of the data by a small perturbation of the medium (the Born
 //! approximation), and its exact adjoint.
 //!
-//! The operator is the derivative of the discrete program of [`super::Simulation`] with respect to the medium, step by
-//! step, rather than a discretisation of the linearised wave equation: it includes averages of the medium, absorbing
-//! frame, free surface, attenuation, sources and receivers. Its adjoint is the transpose of the same steps in reverse
-//! order. On processors the steps are the same as in a simulation: [`forward`] runs and records them, [`adjoint`]
-//! sweeps back through them by the formulas of [`adjoint_rows`], [`reverse`] reverses a whole run, and [`coefficients`]
-//! maps the medium to its coefficients and back. [`imaging`] correlates the forward and the adjoint wavefield. [`gpu`]
-//! has the same steps for accelerators.
+//! The operator is the derivative of the discretised equations of [`super::Simulation`] with respect to the medium,
+//! step by step, rather than a discretisation of the linearised wave equation: it includes averages of the medium,
+//! absorbing frame, free surface, attenuation, sources and receivers. Its adjoint is the transpose of the same steps in
+//! reverse order. On processors the steps are the same as in a simulation: [`forward`] runs and records them,
+//! [`adjoint`] sweeps back through them by the formulas of [`adjoint_rows`], [`reverse`] reverses a whole run, and
+//! [`coefficients`] maps the medium to its coefficients and back. [`imaging`] correlates the forward and the adjoint
+//! wavefield. [`gpu`] has the same steps for accelerators.
 //!
 //! Parameters that are chosen from the medium as a whole (time step, frame, limits) are not differentiated.
 

@@ -1,4 +1,5 @@
-//! The discrete program of a run: the data of its steps, and the data that depend on the medium.
+//! The discretised equations of a run, called its program in this folder: the data of its steps, and the data that
+//! depend on the medium.
 
 use super::Number;
 use super::grid::Rows;
@@ -29,7 +30,7 @@ pub fn place(ndim: usize, place: usize) -> usize {
     places(ndim).iter().position(|&p| p == place).unwrap_or(0)
 }
 
-/// The discrete program of a run: all data that its steps need and that no step changes.
+/// The discretised equations of a run: all data that its steps need and that no step changes.
 #[derive(Clone)]
 pub struct Discrete<T> {
     /// The data of a forward run.
@@ -171,7 +172,7 @@ impl<T: Number> Discrete<T> {
     }
 }
 
-/// Perturbations of the coefficients of the discrete program, or derivatives with respect to them.
+/// Perturbations of the coefficients of the discretised equations, or derivatives with respect to them.
 pub struct Changes<T: Real> {
     /// For `dt/rho`, `[velocity][plane][row][z]`.
     pub buoyancy: Buffer<T>,

@@ -83,7 +83,7 @@ impl<T: Real> SlabArgs<T> {
     }
 }
 
-/// Length of one field: ghost, own and ghost planes.
+/// Length of one field: the planes of the slab, with ghost planes on either side.
 pub fn field_len(p: &Padded, layout: &Layout) -> usize {
     (layout.own.len() + 2 * GHOST) * p.plane_len()
 }

@@ -4,7 +4,7 @@
 
 struct Layer {
     REAL *psi;                 // memory variables [component][plane][row][z] of the axis' frame; null without a layer
-    WIDE component;            // numbers from component to component
+    WIDE component;            // distance from one component to the next, in numbers
     const REAL *factor[2][3];  // 1/kappa, a, b at the nodes and half a cell further on, along the whole axis
 };
 

@@ -134,14 +134,14 @@ pub struct Sizes {
     /// Cells along z that have memory variables.
     width: usize,
     framed_rows: usize,
-    /// The index, among the planes of the frame, of the first own plane that lies in the frame.
+    /// The index, among the planes of the frame, of the slab's first plane that lies in the frame.
     first_plane: usize,
     /// Memory variables per component, by axis.
     component: [usize; 3],
 }
 
 impl Sizes {
-    /// Sizes for the own planes of a slab.
+    /// Sizes for the planes that a slab owns.
     pub fn new<T: Real>(p: &Padded, edges: &Edges<T>, own: &Range<usize>) -> Self {
         let z = edges.z_by(VECTOR);
         let framed = |&&l: &&usize| l != NONE;
@@ -248,7 +248,7 @@ impl<A: Accelerator> FrameMemory<A> {
     }
 
     /// Index at which a plane begins among the memory variables of a component. Across planes (axis 2), `plane` is an
-    /// index into the planes of the frame; `first` is the first own plane.
+    /// index into the planes of the frame; `first` is the slab's first plane.
     pub fn plane(&self, axis: usize, first: usize, plane: usize, p: &Padded) -> usize {
         let args = &self.args[0];
         match axis {

@@ -141,8 +141,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             shared: 0,
         };
         let dims = self.of_all_shots(dims);
-        // SAFETY: boxes lie within the computed cells of own planes, whose neighbours are in the slab or its ghosts; a
-        // stage updates fields other than those it reads around a cell.
+        // SAFETY: the boxes lie within the computed cells of the planes that the slab owns, whose neighbours are in the
+        // slab or its ghosts; a stage does not update the fields that it reads around a cell.
         unsafe { self.accelerator.launch(stream, kernel, dims, &argument(args)) }
     }
 

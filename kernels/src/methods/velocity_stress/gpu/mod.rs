@@ -298,8 +298,8 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         Ok(surface_planes(&self.setup.padded, parts))
     }
 
-    /// Starts from given fields instead of zeros: `field(field, plane, values)` writes the values `[row][z]` of an
-    /// own plane of a field. It also sets the rim, so this is for speed measurements only.
+    /// Starts from given fields instead of zeros: `field(field, plane, values)` writes the values `[row][z]` of a plane
+    /// of a field that the slab owns. It also sets the rim, so this is for speed measurements only.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
         for slab in &self.group.subdomains {
             slab.start_from(&mut field)?;

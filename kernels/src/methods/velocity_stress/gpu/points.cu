@@ -3,13 +3,13 @@
 // The cells on which sources act, each with its sources in order.
 struct Inject {
     struct Slab s;
-    const WIDE *cell;      // place in the fields
-    const int *first;      // where the sources of a cell begin; one more than there are cells
+    const WIDE *cell;      // index of each cell in the fields
+    const int *first;      // index of the first source of each cell; one entry more than cells
     const int *series;
     const REAL *weight;
     const REAL *strength;  // [step][series]
     WIDE all_series;
-    int begin, end;        // cells
+    int begin, end;        // the cells of this launch
     int step, steps;
 };
 
@@ -28,14 +28,14 @@ KERNEL(inject)(const struct Inject a) {
 // The values of a record.
 struct Extract {
     struct Slab s;
-    const int *first;      // where the nodes of a number begin; one more than there are numbers
+    const int *first;      // index of the first node of each value of a record; one entry more than values
     const WIDE *cell;
     const REAL *weight;
-    REAL *kept[2];         // running value, previous value; null where readings are recorded directly
+    REAL *kept[2];         // the running and the previous value of each entry; null where readings are recorded directly
     REAL *record;          // null: nothing is recorded
     REAL dt;
     int integral;          // the running value is the integral, otherwise the rate of change
-    int count;             // values
+    int count;             // number of values of a record
 };
 
 KERNEL(extract)(const struct Extract a) {
@@ -62,9 +62,9 @@ KERNEL(extract)(const struct Extract a) {
 
 struct Pack {
     struct Slab s;
-    int field[3], fields;  // whose sum is taken
+    int field[3], fields;  // the fields whose sum is packed, and their number
     REAL share;
-    int begin, end;        // planes
+    int begin, end;        // the planes to pack
     int z_begin, z_count, row_begin, row_count;
     REAL *out;             // [plane][row][z] of the window
 };

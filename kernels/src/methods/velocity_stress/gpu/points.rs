@@ -37,7 +37,7 @@ struct Stage<A: Accelerator> {
     first: A::Memory,
     series: A::Memory,
     weight: A::Memory,
-    /// Index of the first cell of every own plane, followed by the number of cells.
+    /// Index of the first cell of every plane that the slab owns, followed by the number of cells.
     begins: Vec<usize>,
 }
 
@@ -76,7 +76,7 @@ impl<A: Accelerator> SourceMemory<A> {
         Ok(())
     }
 
-    /// Sends the tables of the own planes.
+    /// Sends the tables for the planes that the slab owns.
     pub fn new<T: Real>(
         a: &A,
         (setup, shots): (&Setup<T>, &[Acquisition<T>]),
@@ -103,7 +103,7 @@ impl<A: Accelerator> SourceMemory<A> {
         stages.sum::<usize>() + self.strength.bytes()
     }
 
-    /// Kernel arguments for the sources on some planes in a stage; `own` is the first own plane.
+    /// Kernel arguments for the sources on some planes in a stage; `own` is the first plane that the slab owns.
     pub fn args<T>(
         &self,
         slab: SlabArgs<T>,
@@ -179,7 +179,7 @@ pub struct ReceiverMemory<A: Accelerator> {
 }
 
 impl<A: Accelerator> ReceiverMemory<A> {
-    /// Sends the tables of the receivers on own planes.
+    /// Sends the tables of the receivers on the planes that the slab owns.
     pub fn new<T: Real>(
         a: &A,
         (p, shots): (&Padded, &[Acquisition<T>]),

@@ -243,7 +243,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(bytemuck::cast_slice(&host.bytes()[..bytes]).to_vec())
     }
 
-    /// Packs own planes of a component of the snapshot window and sends them to the host.
+    /// Packs planes of the slab, for a component of the snapshot window, and sends them to the host.
     pub(super) fn pack(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
         let ndim = self.setup.padded.ndim();
         let [z, x, _] = self.setup.window.clone();

@@ -19,11 +19,11 @@ struct Stiff {
 };
 
 struct Slab {
-    REAL *fields;              // of the first shot
+    REAL *fields;              // the fields of the first shot
     const REAL *density;       // rho / (2 dt)
     struct Stiff stiff;
     WIDE field, shot;          // distance in numbers to the next field, and to the fields of the next shot
-    REAL weights[3][WEIGHTS];  // over the spacing, along the axes
+    REAL weights[3][WEIGHTS];  // weights of the derivative divided by the spacing, along the axes
     int nz, pitch, rows, planes;
     int low_row, low_plane, model_rows, model_planes;
     int first, own, medium_first, padding;

@@ -163,7 +163,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.fields.address()
     }
 
-    /// Sets the own planes of all fields.
+    /// Sets all fields on the planes that the slab owns; ghost planes are not set.
     pub(super) fn start_from(&self, field: &mut dyn FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
         let p = &self.setup.padded;
         let bytes = p.plane_len() * size_of::<T>();
@@ -173,7 +173,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
                 let numbers = bytemuck::cast_slice_mut(&mut host.bytes_mut()[..bytes]);
                 field(number, plane, numbers);
                 let to = self.ghosts_at(number, plane as isize);
-                // SAFETY: the copy covers an own plane of a field, and the host memory lives until it is done.
+                // SAFETY: the copy covers a plane of a field that the slab owns, and the host memory lives until it is
+                // done.
                 unsafe { self.accelerator.upload(Stream::Main, &host, 0, to, bytes)? };
                 self.accelerator.finish()?;
             }

@@ -7,7 +7,7 @@
 #define MOST_BOXES 4
 
 struct Box {
-    int z, row, plane;              // first cells
+    int z, row, plane;              // indices of the first cell
     int vectors, rows, planes;      // extent; vectors of VEC cells along z
     int chunks, along, across, deep;   // FRAMED 0: chunks of a row; tiles of rows and blocks of a strip; blocks along the planes
     int begin, padding;             // first block
@@ -17,7 +17,7 @@ struct Loss {
     struct Stiff weak;              // the relaxing stiffness, with the layout of the slab's stiffness
     REAL *memory;                   // [mechanism][stress][own plane][row][z]
     const REAL *pattern;            // [mechanism][plane odd][row odd][keep of two cells, take of two cells]
-    WIDE stress, mechanism;         // numbers from stress to stress, from mechanism to mechanism
+    WIDE stress, mechanism;         // distance from one stress to the next, and from one mechanism to the next
 };
 
 struct Stage {
@@ -25,7 +25,7 @@ struct Stage {
     struct Frame f;
     struct Loss loss;
     struct Box box[MOST_BOXES];
-    int boxes, z_end;               // cells along z from z_end on are rim
+    int boxes, z_end;               // number of boxes; z index at which the rim begins
 };
 
 struct Cell {

@@ -115,7 +115,7 @@ impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
         if let Kind::Layers { axis: 0, .. } = kind {
             let rows = self.rows_of_layers();
             let mut here = vec![T::of(0.0); blocks.len() * self.setup.padded.rows() * rows.here];
-            // SAFETY: the layers of own planes of one component are consecutive.
+            // SAFETY: the layers of one component on the planes that the slab owns are consecutive.
             unsafe {
                 self.staging
                     .download(&a, from, bytemuck::cast_slice_mut(&mut here))?
@@ -125,7 +125,7 @@ impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
             out.copy_from_slice(bytemuck::cast_slice(&wide));
             return Ok(());
         }
-        // SAFETY: own blocks of one component are consecutive.
+        // SAFETY: the blocks of one component that the slab owns are consecutive.
         unsafe { self.staging.download(&a, from, out) }
     }
 
@@ -140,7 +140,7 @@ impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
             // SAFETY: as in `save`.
             return unsafe { self.staging.upload(&a, bytemuck::cast_slice(&here), to) };
         }
-        // SAFETY: own or ghost blocks of one component are consecutive.
+        // SAFETY: blocks of one component, of the slab or its ghosts, are consecutive.
         unsafe { self.staging.upload(&a, bytes, to) }
     }
 }

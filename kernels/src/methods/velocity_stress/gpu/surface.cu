@@ -8,10 +8,10 @@ struct Surface {
     REAL vertical[WEIGHTS][DEGREE + 1];    // images of v_z, upwards: two nodes, then the slope times the spacing
     REAL horizontal[WEIGHTS][DEGREE + 1];  // images of the other velocities: three nodes
     REAL normal[WEIGHTS][STRESS_DEGREE];   // images of s_zz: nodes below the surface
-    REAL shear[WEIGHTS][STRESS_DEGREE];    // images of the shears
+    REAL shear[WEIGHTS][STRESS_DEGREE];    // images of the shear stresses: nodes below the surface
     REAL spacing;
     int top;                               // z index of the top nodes of the model
-    int begin, end, row_begin, row_count;  // planes and rows
+    int begin, end, row_begin, row_count;  // the planes, and the rows of each, that are computed
 };
 
 // Stiffness c_zz (axis 0), or the coupling of z with a horizontal axis (1, 2).

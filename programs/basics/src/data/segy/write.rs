@@ -58,7 +58,7 @@ are too large become the largest of the format.\n\n\
 Differs from Madagascar: jobid, lino and reno of bfile= are kept unless they are set; tfile= can be left out; integers \
 are rounded (in Madagascar truncated); SU is written from data in any form, big-endian unless endian=n; a delay that two \
 bytes cannot hold is an error. A SEG-Y file is of revision 2.1, which older programs cannot read, if it has more than \
-65535 samples per trace, one of the formats 6, 7 and from 9 on, or an interval that two bytes cannot hold: more than \
+65535 samples per trace, if its format is 6, 7, or 9 or higher, or if two bytes cannot hold its interval: more than \
 65535 microseconds, less than 1, or not a whole number. In SU more than 65535 samples are an error, and so is an \
 interval whose rounding changes it by more than 1 %.";
 

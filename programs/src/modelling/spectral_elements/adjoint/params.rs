@@ -8,7 +8,7 @@ use rsf_io::{Param, Program};
 
 const COMMENTS: &str = "\
 Models the shots of a survey on a mesh, compares them with the data on standard input, and writes the gradient of the \
-misfit with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of \
+misfit with respect to the model. It is the derivative of the discretised equations, summed over the shots, in the unit of \
 the misfit divided by the unit of the parameter. The misfit is printed, and misfit= receives its value for every shot. \
 The mesh, the model, sources, receivers, sides and the time step are given as for sfsem2d-gpu and sfsem3d-gpu, whose \
 help explains them. The medium consists of solids, with or without attenuation (qp=, qs=), and fluids, with free, \
@@ -92,7 +92,7 @@ sfdisfil < gradient.rsf";
 const BORN_COMMENTS: &str = "\
 This is a linear operator. With adj=n its input is a small change of the model and its output is the change in the data of sfsem2d-gpu \
 or sfsem3d-gpu that this causes, to first order (the Born approximation). With adj=y its input is data and its output has the axes of the \
-model. adj=y is the exact transpose of adj=n for every step of the discrete program, so sfdottest finds the two dot products equal \
+model. adj=y is the exact transpose of adj=n for every step of the discretised equations, so sfdottest finds the two dot products equal \
 within rounding, and sfconjgrad can invert the operator.
 
 The mesh, the model, sources, receivers, sides and the time step are given as for sfsem2d-gpu and sfsem3d-gpu, whose \

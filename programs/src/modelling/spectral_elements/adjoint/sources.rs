@@ -105,7 +105,8 @@ impl BySources {
                 .sum();
             by_samples.resize(run.timing.steps, 0.0);
             let by_strength = strength(&gradient.strength);
-            // These are lists of numbers of one unit each.
+            // Each list is checked separately, because its numbers have the same unit: a number that underflows is lost
+            // only if the largest of its unit underflows, too.
             let of_one_unit: [&[f64]; 4] = [&by_strength, &gradient.place, &[late], &by_samples];
             lost |= of_one_unit.into_iter().any(is_lost);
             all.extend(by_strength);

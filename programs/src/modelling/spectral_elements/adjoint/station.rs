@@ -20,7 +20,7 @@ use rsf_io::Job;
 /// The number of bytes in a GB, the unit of `memory=`.
 const GIGA: f64 = 1e9;
 
-/// The fraction of the free memory that all shots running at the same time on a host take together, without
+/// The fraction of the free memory that all shots running at the same time on a host may use together, without
 /// `memory=`.
 const SHARE: f64 = 0.5;
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The number of bytes in a GB, the unit of `memory=` and `disk=`.
 const GIGA: f64 = 1e9;
 
-/// The fraction of the free memory that all shots of a run take together, without `memory=`.
+/// The fraction of the free memory that all shots of a run may use together, without `memory=`.
 const SHARE: f64 = 0.5;
 
 /// The same share for a GPU, which is not used otherwise.
@@ -56,7 +56,7 @@ pub struct ReverseSweep {
     steps: usize,
     /// The number of bytes of a checkpoint, and of the data that are kept of a step.
     sizes: [usize; 2],
-    /// The number of bytes that are taken once.
+    /// The number of bytes that are needed once.
     once: usize,
     /// The folder for checkpoints on disk.
     folder: PathBuf,
@@ -261,8 +261,8 @@ fn chosen(schedule: Result<CheckpointSchedule, kernels::Error>) -> anyhow::Resul
     schedule.map_err(|error| anyhow::anyhow!("{error} (memory= in GB)"))
 }
 
-/// The fastest sweep with boundary saving, its sizes and the number of bytes that it takes once; an error if
-/// it is required (`had`).
+/// The fastest sweep with boundary saving, its sizes and the number of bytes that it needs once; an error if it is
+/// required (`had`).
 fn boundary(
     born: &Born<f32>,
     steps: usize,

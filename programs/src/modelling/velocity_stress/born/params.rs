@@ -13,7 +13,7 @@ use rsf_io::{Param, Program};
 const COMMENTS: &str = "\
 This is a linear operator. With adj=n its input is a small change of the model and its output is the change in the data of \
 sfvsfd2d-gpu or sfvsfd3d-gpu that this causes, to first order (the Born approximation). With adj=y its input is data and its \
-output has the axes of the model. adj=y is the exact transpose of adj=n for every step of the discrete program, so sfdottest \
+output has the axes of the model. adj=y is the exact transpose of adj=n for every step of the discretised equations, so sfdottest \
 finds the two dot products equal within rounding, and sfconjgrad can invert the operator.
 
 All parameters that are not explained here have the same meaning as in the modelling program: model, sources, receivers, \
@@ -271,7 +271,7 @@ pub static PROGRAM_3D: Program = Program {
 /// The text of the COMMENTS section of the programs for gradients.
 const OF_GRADIENT: &str = "\
 Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit \
-with respect to the model. The gradient is exact for the discrete program and is summed over the shots; its unit is \
+with respect to the model. The gradient is exact for the discretised equations and is summed over the shots; its unit is \
 the unit of the misfit divided by the unit of the parameter. sfvsborn2d-gpu explains the parameters. The misfit is \
 printed, and misfit= receives its value for every shot.
 

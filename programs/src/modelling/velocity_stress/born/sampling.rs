@@ -158,7 +158,7 @@ impl Sampling {
         }
     }
 
-    /// A checksum of the times for the identity of states, if they differ from the times of the records.
+    /// A checksum of the times, to compare saved states with the run; `None` if they equal the times of the records.
     pub fn content(&self) -> Option<(&'static str, u64)> {
         let own = self.times.as_ref()?;
         let words = format!("{} {} {}", own.axis.n, own.axis.o, own.step);

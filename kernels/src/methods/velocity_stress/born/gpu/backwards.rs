@@ -65,7 +65,7 @@ impl<A: Accelerator> Backwards<A> {
         }
     }
 
-    /// Launches a kernel that runs along boxes.
+    /// Launches a kernel whose consecutive threads take consecutive vectors of cells of these boxes.
     fn walk(
         &self,
         on: &Device<A>,

@@ -8,7 +8,7 @@ use super::variant::{CELLS, INSIDE};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Threads per block of kernels that run along boxes.
+/// Threads per block of kernels whose consecutive threads take consecutive vectors of cells of some boxes.
 pub const THREADS: usize = 128;
 
 /// The smallest allowed ratio of mu to |lambda|, and of n lambda + 2 mu to 2 mu. The normal parts of the adjoint
@@ -126,7 +126,8 @@ fn numbers([z, rows, planes]: &Cells) -> usize {
     z.len().next_multiple_of(CELLS) * rows.len() * planes.len()
 }
 
-/// Arguments of a kernel that runs along boxes, and its number of blocks.
+/// Arguments of a kernel whose consecutive threads take consecutive vectors of cells of these boxes, and its number of
+/// blocks.
 pub fn walking(args: &Args, boxes: &[Cells]) -> (Args, usize) {
     let mut list = [BoxArgs::default(); BOXES];
     let (mut begin, mut number) = (0, 0);

@@ -30,8 +30,8 @@ fn receive(ranks: &dyn Communicator, from: usize, numbers: &mut [f32]) -> Result
 }
 
 /// Collects on rank 0 the sums by coefficient of all planes of a grid, of which every rank has computed its own; the
-/// other ranks keep their sums. Collective: all ranks must call this. `a_plane` contains the numbers and the rows of a
-/// plane; stiffnesses whose index is not `summed` have no sums.
+/// other ranks keep their sums. Collective: all ranks must call this. `a_plane` contains the number of values and the
+/// number of rows of a plane; stiffnesses whose index is not `summed` have no sums.
 ///
 /// # Errors
 /// Returns an error if a connection fails.

@@ -29,15 +29,15 @@ struct Layer {
 
 struct Grid {
     WIDE len, stride[3];
-    REAL weights[3][WEIGHTS];  // divided by the spacing
+    REAL weights[3][WEIGHTS];  // of the derivative along each axis, divided by the spacing
     struct Layer layers[3];
-    const REAL *sponge[3];     // by line; null without a sponge
+    const REAL *sponge[3];     // weights by line along z, row, plane; null without a sponge
     const REAL *density;       // rho / (2 dt) on the nodes
-    const REAL *stiffness[9];  // dt c by place; ISOTROPIC: dt lambda, and 1 / (4 dt mu) on the nodes
+    const REAL *stiffness[9];  // dt c for each place of PAIR (rows.rs); ISOTROPIC: dt lambda, and 1 / (4 dt mu) on the nodes
     const REAL *relaxing[9];   // the relaxing stiffness in the same form
     const REAL *patterns;      // [mechanism][plane is odd][row is odd][keep, take][PERIOD]
     int rows, planes;
-    int begin[3], count[3];    // computed cells
+    int begin[3], count[3];    // the first computed cell along each axis, and the number of computed cells
     int mechanisms, padding;
 };
 
@@ -46,38 +46,38 @@ struct Surface {
     REAL vertical[WEIGHTS][DEGREE + 1];    // images of v_z, upwards: two nodes, then the slope times the spacing
     REAL horizontal[WEIGHTS][DEGREE + 1];  // images of the other velocities: three nodes
     REAL normal[WEIGHTS][STRESS_DEGREE];   // images of s_zz: nodes below the surface
-    REAL shear[WEIGHTS][STRESS_DEGREE];    // images of the shears
+    REAL shear[WEIGHTS][STRESS_DEGREE];    // images of the shear stresses: nodes below the surface
     const REAL *ratios;                    // c_za / c_zz, [horizontal axis][plane][row]
     REAL *slopes;                          // [plane][row]
     REAL spacing;
     int top;                               // z index of the top nodes of the model
 };
 
-// A box of cells for kernels that run along boxes, and its offset in the boundary of a field. Rows of the boundary
-// consist of whole vectors.
+// A box of cells, for kernels whose consecutive threads take consecutive vectors of cells of some boxes, and its offset
+// in the boundary of a field. Rows of the boundary consist of whole vectors.
 struct Box {
-    int z, row, plane;        // first cells
-    int width, rows, planes;  // extent
-    int begin, number;        // first block; first number of the boundary
+    int z, row, plane;        // indices of the first cell
+    int width, rows, planes;  // extent: cells along z, rows, planes
+    int begin, number;        // the first of its blocks; index of its first value in the boundary
 };
 
 struct Args {
     struct Grid g;
     struct Surface surface;
     REAL *velocity, *stress, *memory[2][3], *relaxing;  // fields that a step updates, or their adjoints
-    const REAL *before, *after;                         // run velocities before a step; in the reverse sweep after it
-    const REAL *psi[3];                                 // stage 1 memory before a step; in the reverse sweep after it
+    const REAL *before, *after;                         // velocities of the run: before a step, and in the reverse sweep those after it
+    const REAL *psi[3];                                 // memory variables of stage 1 before a step; in the reverse sweep those after it
     REAL *force, *strain, *upon;                        // background data of the step; null where nothing is recorded
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // perturbations, or their gradient; may be null
-    REAL *derivatives[2], *behind[2][3];                // adjoint derivatives of a stage; in layers by axis
+    REAL *derivatives[2], *behind[2][3];                // adjoint derivatives of each stage; `behind`: those in the layers of each axis
                                                         // (derivatives[0] is velocity without a surface, times b)
-    REAL *later, *middle, *rate;                        // of PP images; `rate` also for the largest velocity
-    int top, reach;                                     // first of the cells along z, and how many
-    int deep;                                           // blocks along the planes; in inside.cu tiles of a strip
-    int start, across;                                  // first cell of threads in a row; log2 of block threads along z
-    int grouped;                                        // normal stiffnesses share one sum, and couplings another
-    int boxes;                                          // number of boxes below, in kernels that run along boxes
-    int along;                                          // blocks of a shot along y
+    REAL *later, *middle, *rate;                        // fields of PP images; `rate` also holds the largest velocity
+    int top, reach;                                     // the first cell along z, and the number of cells from there
+    int deep;                                           // number of blocks along the planes; in inside.cu the number of tiles of a strip
+    int start, across;                                  // z index of the first cell of the first thread; log2 of the number of threads of a block along z
+    int grouped;                                        // 1 if all normal stiffnesses share one sum, and all couplings another
+    int boxes;                                          // number of boxes below, in kernels that are launched over boxes of cells
+    int along;                                          // number of blocks of a shot along y
     WIDE shot;                                          // offset of a part of a shot from the previous shot's
     REAL *run_velocity, *run_stress;                    // the reconstructed wavefield of the run
     REAL *boundary;                                     // saved velocities of a step outside the reconstructed part
@@ -101,7 +101,7 @@ struct Cell {
     int line[3];
     int count;
 #if FRAMED
-    int number;  // index in the boundary
+    int number;  // index of the first cell in the boundary
 #endif
 };
 

@@ -23,15 +23,15 @@ pub struct Plan {
     pub image_fields: [usize; 3],
     /// Length of the record of a step.
     pub kept: usize,
-    /// The factors of the shot and of the data.
+    /// Offsets of the factors of the shot and of the data.
     pub own: usize,
     pub other: usize,
-    /// The potential of P waves, and its factor of the normal stresses.
+    /// Offsets of the potential of P waves, and of the factor by which it follows from the normal stresses.
     pub potential: usize,
     pub share: usize,
-    /// The adjoint pressure, summed over the steps.
+    /// Offset of the adjoint pressure, summed over the steps.
     pub later: usize,
-    /// Fields of the next time step, by kind, for means with the fields of the current step.
+    /// Offsets of the fields of the next time step, by kind, for means with the fields of the current step.
     pub next: [usize; 4],
     /// Total length without the records of steps.
     pub all: usize,

@@ -2,7 +2,7 @@
 
 struct Waves {
     struct Args a;
-    const REAL *from;       // consecutive fields; may be null
+    const REAL *from;       // the fields that are read, one after the other; may be null
     const REAL *share;      // factor from the sum of normal stresses to the potential of P waves; null: 1
     const REAL *potential;
     REAL *next;             // fields of the following time step
@@ -135,8 +135,8 @@ struct Products {
     REAL signs[2], bright;
     int fields[2], shines, all_lags;
     int halves[9];
-    int stride[3], begin[3], end[3];    // computed cells
-    int first[3], n[3];                 // the model
+    int stride[3], begin[3], end[3];    // strides, and bounds of the computed cells, along each axis
+    int first[3], n[3];                 // the first cell of the model, and its number of cells, along each axis
     int along;                          // as in `struct Args`
     WIDE shot;
 };
@@ -159,7 +159,7 @@ INLINE REAL around(const struct Products *p, const REAL *own, const REAL *other,
 #define CELLS_OF_A_BLOCK 32
 #define LINES_OF_A_BLOCK 4
 
-// Adds a step to all images of a kind and to its illumination.
+// Adds the contribution of one time step to all images of one kind (one for each lag) and to their illumination.
 KERNEL(multiply)(const struct Products p) {
     int z = blockIdx.x * CELLS_OF_A_BLOCK + threadIdx.x % CELLS_OF_A_BLOCK;
     int line = (blockIdx.z * p.along + BLOCK_ALONG(&p)) * LINES_OF_A_BLOCK + threadIdx.x / CELLS_OF_A_BLOCK;

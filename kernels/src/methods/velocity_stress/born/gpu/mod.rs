@@ -1,4 +1,4 @@
-//! Linearised modelling on accelerators: a second implementation of the discrete program of [`super`], in single
+//! Linearised modelling on accelerators: a second implementation of the discretised equations of [`super`], in single
 //! precision. A thread has two cells along z, which it reads and writes as one vector: the kernels are bound by memory
 //! latency, so more loads should be in flight.
 //!
@@ -17,7 +17,7 @@
 //! (`ranks.rs`), whose parts of a gradient or an image are sent to rank 0 (`collect.rs`).
 //!
 //! A recorded step keeps its velocities, without a copy because the next step writes elsewhere, and the memory
-//! variables by which the layers stretch their derivatives. They take a third of the memory of strains and forces,
+//! variables by which the layers stretch their derivatives. They occupy a third of the memory of strains and forces,
 //! which the reverse sweep recomputes from them: the increment of the velocities in a step is buoyancy times force.
 //!
 //! With boundary saving (`bounds.rs`, `backwards.rs`, `boundary_saving.rs`) only the boundary of the velocities is

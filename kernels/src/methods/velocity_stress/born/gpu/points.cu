@@ -9,17 +9,17 @@
 // The cells on which sources act, each with its sources in order.
 struct Inject {
     REAL *fields;           // velocities, then stresses
-    const WIDE *cell;       // place in the fields
-    const int *first;       // where the sources of a cell begin; one more than there are cells
+    const WIDE *cell;       // index of each cell in the fields
+    const int *first;       // index of the first source of each cell; one entry more than cells
     const int *series;
     const REAL *weight;
-    const REAL *strength;   // of this step, by series
+    const REAL *strength;   // value of each time series in this step
     const REAL *density;    // rho / (2 dt) on the nodes
-    const REAL *changes;    // of buoyancy, by which forces grow; may be null
+    const REAL *changes;    // perturbations of the buoyancy, which scale the forces; may be null
     WIDE len, stride[3], shot;
     int low[3], high[3];    // bounds of the cells that receive anything
     int count;
-    REAL sign;              // -1 to subtract the contributions
+    REAL sign;              // 1 to add the contributions, -1 to subtract them
 };
 
 KERNEL(inject)(const struct Inject a) {
@@ -46,12 +46,12 @@ KERNEL(inject)(const struct Inject a) {
 struct Lists {
     REAL *fields;          // velocities, then stresses
     const REAL *stresses;  // stresses, with the same indices
-    WIDE velocities;       // places of velocities
-    const int *first;      // where a list begins; one more than lists
+    WIDE velocities;       // number of values of the velocities, which precede the stresses
+    const int *first;      // index of the first entry of each list; one entry more than lists
     const WIDE *place;     // cells; in the transpose, indices into the record
     const WIDE *cell;      // in the transpose: the cell of a list
     const REAL *weight;
-    REAL *record;          // of the first shot
+    REAL *record;          // the record of the first shot
     REAL *kept;            // running value, or previous value; null where readings are recorded directly
     const REAL *density;   // rho / (2 dt) on the nodes if adjoint velocities are stored times buoyancy, or null
     const REAL *after;     // velocities after the step
@@ -59,7 +59,7 @@ struct Lists {
     WIDE len, stride[3], shot;
     REAL dt;
     int integral, count;   // the running value is the integral, otherwise the previous value
-    int of_shot;           // numbers of the record of a shot
+    int of_shot;           // number of values of the record of a shot
 };
 
 // Offset of a value in the records of all shots, relative to the first value of the first shot.
@@ -130,7 +130,7 @@ KERNEL(spread)(const struct Lists a) {
 // Numbers of each shot; the blocks of the shots follow each other along y.
 struct Walk {
     REAL *to;
-    const REAL *from;   // null: zeros
+    const REAL *from;   // the numbers to copy; null for zeros
     int *non_finite;
     WIDE count, shot;
 };

@@ -1,6 +1,7 @@
-// A step of the discrete program and of its linearisation; born/forward.rs has the equations. `changed`: the fields are
-// those scattered by a perturbation of the coefficients, with the background data of the same step. A thread reads all
-// data of its cell before it writes, so that it waits for memory once, except in the layers, which contain few cells.
+// A step of the discretised equations and of their linearisation; born/forward.rs has the equations. `changed`: the
+// fields are those scattered by a perturbation of the coefficients, with the background data of the same step. A thread
+// reads all data of its cell before it writes, so that it waits for memory once, except in the layers, which contain
+// few cells.
 
 // Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi; in stage 0 half a cell further on along the
 // axis of the component itself, in stage 1 along the other axes.

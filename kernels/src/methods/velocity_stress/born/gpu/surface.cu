@@ -1,4 +1,4 @@
-// The free surface of the discrete program, its linearisation and its transpose, one thread per node;
+// The free surface in the discretised equations, its linearisation and its transpose, one thread per node;
 // born/adjoint_surface.rs has the formulas. Only the thread that computes an image reads it.
 
 // The derivative of a horizontal velocity along its own axis.

@@ -67,7 +67,7 @@ struct Text {
     surface: bool,
     /// Cells per thread along z.
     cells: usize,
-    /// Whether its kernels run along boxes.
+    /// Whether consecutive threads of its kernels compute consecutive vectors of cells of some boxes.
     framed: bool,
 }
 
