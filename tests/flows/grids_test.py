@@ -327,6 +327,10 @@ class Grids(Scratch):
         heights = grids.read(self.esri("ncols 9\nnrows 9\nxllcenter 500000\nyllcenter 4700000\ncellsize 500\n", rows))
         ground = grids.local(heights, (4.7e6, 5e5), x=(0, 250, 17), y=(0, 250, 17))
         np.testing.assert_allclose(ground.values, np.outer(np.ones(17), 100 + 10 * np.arange(17)), rtol=1e-6)
+        shifted = grids.local(heights, (4.7e6, 5e5))
+        np.testing.assert_array_equal(shifted.values, heights.values)
+        np.testing.assert_array_equal(shifted.x.values, 500 * np.arange(9))
+        self.assertEqual((float(shifted.y[0]), shifted.x.attrs["units"]), (0, "m"))
         sifaka.write(self.path("topo.rsf"), 300 - ground)
         place = dict(cwd=self.folder, env=dict(os.environ, DATAPATH=self.folder + os.sep), capture_output=True, text=True)
         box = "surfaces=3000,topo.rsf layers=3 nx=4 ny=4 vp=3000 vs=1700 rho=2200 judge=n verb=y"

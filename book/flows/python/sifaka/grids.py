@@ -91,12 +91,16 @@ def write(path: Path, data: xarray.DataArray) -> None:
 
 def local(grid: xarray.DataArray, origin: Tuple[float, float], x: Optional[Axis] = None, y: Optional[Axis] = None) -> xarray.DataArray:
     """Interpolates the map or model to a regular grid in metres around `origin` (latitude and longitude, or y and x of the map): x east and y north, each as
-    origin, spacing, number. The interpolation between the four surrounding values is bilinear."""
+    origin, spacing, number. The interpolation between the four surrounding values is bilinear. A map in metres needs no x= and y=: without them it is only
+    shifted."""
+    unit = grid["x"].attrs.get("units")
+    if x is None and y is None and unit == "m":
+        return grid.assign_coords({name: grid[name].copy(data=grid[name].values - start) for name, start in (("y", origin[0]), ("x", origin[1]))})
     for name, axis in (("x", x), ("y", y)):
         if axis is None or np.ndim(axis) != 1 or len(axis) != 3:
             raise ValueError(f"{name}={axis}: give an origin, a spacing and a number of samples, in metres from origin=, as in {name}=(-1000, 10, 201)")
     east, north = (axis[0] + axis[1] * np.arange(axis[2]) for axis in (x, y))
-    if grid["x"].attrs.get("units") == "degrees_east":
+    if unit == "degrees_east":
         latitude, longitude = _places(origin, *np.meshgrid(east, north))
         # Some maps count longitude from 0 to 360.
         longitude = longitude + 360 * np.round((float(grid.x.mean()) - longitude) / 360)
