@@ -55,6 +55,7 @@ mod output;
 mod params;
 mod pipe;
 mod place;
+pub mod ranges;
 mod second;
 mod selfdoc;
 mod signals;

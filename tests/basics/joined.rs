@@ -89,3 +89,37 @@ fn names_of_stations_are_joined_as_their_traces_are() {
         assert_eq!(names(&bench, "w.rsf"), "", "{line}");
     }
 }
+
+/// The list of picked shots in a header is that of the shots in the data, also after some were left out or joined.
+#[test]
+fn lists_of_shots_follow_their_data() {
+    let bench = Bench::new();
+    bench.raw(
+        "a.rsf",
+        "n1=2 n2=1 n3=1 n4=5 d4=1 o4=0 label4=shot shots=1,3-5,9",
+        "native_float",
+        &ramp(10),
+    );
+    let list = |file: &str| bench.open(file).header().text("shots").unwrap_or_default();
+    bench.run(
+        "sfwindow < a.rsf f4=1 n4=1 squeeze=n > b.rsf; sfwindow < a.rsf j4=2 > c.rsf; sfwindow < a.rsf n1=1 > d.rsf; sfwindow < a.rsf f4=4 squeeze=n > e.rsf",
+    );
+    assert_eq!(
+        ["b.rsf", "c.rsf", "d.rsf", "e.rsf"].map(list),
+        ["3", "1,4,9", "1,3-5,9", "9"]
+    );
+    assert_eq!(bench.messages("sfcat axis=4 b.rsf e.rsf > f.rsf"), "");
+    assert_eq!(list("f.rsf"), "3,9");
+    let turned = bench.messages("sfcat axis=4 e.rsf b.rsf > f.rsf");
+    assert!(
+        turned.contains("shots= is left out of the header: the shots of the joined datasets do not ascend"),
+        "{turned}"
+    );
+    assert_eq!(list("f.rsf"), "");
+    let reversed = bench.messages("sfreverse < a.rsf which=8 opt=i > g.rsf");
+    assert!(
+        reversed.contains("shots=1,3-5,9 is left out of the header"),
+        "{reversed}"
+    );
+    assert_eq!(list("g.rsf"), "");
+}

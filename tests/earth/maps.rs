@@ -61,7 +61,7 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     for (words, sentence) in [
         (
             "rec=rec.rsf outside=leave",
-            "receiver 2 is outside the mesh, and outside=leave leaves out only points of cmt=, force= and stations=",
+            "receiver 2 is outside the mesh, and outside=leave leaves out only points of cmt=, force=, quakeml= and stations=",
         ),
         (
             "rec=rec.rsf outside=error",

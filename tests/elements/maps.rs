@@ -171,7 +171,9 @@ fn maps_of_the_ground_go_on_behind_a_state_with_the_same_bits() {
         assert_eq!(refused.code, 1, "{words}");
         assert_eq!(refused.err.lines().count(), 1, "{words}: {}", refused.err);
         assert!(
-            refused.err.contains("pgv=, pgd= or pga= differs from the state"),
+            refused
+                .err
+                .contains("pgv=, pgd= or pga= changed since the state was saved"),
             "{words}: {}",
             refused.err
         );

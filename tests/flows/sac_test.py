@@ -3,7 +3,7 @@ import sys
 import unittest
 import warnings
 
-from seismology_test import data
+from seismology_test import data, event, inventory
 from support import PACKAGES, Scratch, needs_packages
 
 sys.path.insert(1, PACKAGES)
@@ -31,6 +31,15 @@ class Sac(Scratch):
             # Single precision holds these times to 1e-7 s, and ObsPy cuts nanoseconds.
             np.testing.assert_allclose([head.o, head.b - head.o], [rest, late.t[0]], atol=2e-6)
             self.assertEqual(stream[0].stats.sac["o"], 0, "the stream of the user is unchanged")
+
+    def test_names_without_a_location_are_stations_with_one_place(self):
+        """A STATIONS file has no locations, so data of it name IV.BBB what the inventory calls IV.BBB.00."""
+        named = data().assign_coords(station=("r", ["IV.AAA", "IV.BBB"]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            stream = seismology.to_stream(named, inventory(), event())
+        self.assertEqual([trace.id for trace in stream[::3]], ["IV.AAA..HXZ", "IV.BBB..HXZ"])
+        np.testing.assert_allclose([[trace.stats.sac[key] for key in ("stla", "stlo")] for trace in stream[::3]], [[42.71, 13.2], [42.7, 13.19]])
 
 
 if __name__ == "__main__":

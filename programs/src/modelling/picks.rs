@@ -2,6 +2,7 @@
 
 use super::words::counted;
 use anyhow::{Context, bail, ensure};
+use rsf_io::ranges::range;
 use rsf_io::{Axis, Job};
 
 /// Some shots of a survey, or all of them.
@@ -123,6 +124,7 @@ impl Picks {
     /// Refuses data that, according to their header and their axis of shots, contain other shots. `name` is the name of
     /// the data.
     pub fn same(&self, name: &str, entry: Option<&str>, [own, expected]: [&Axis; 2]) -> anyhow::Result<()> {
+        let entry = entry.filter(|list| !list.is_empty());
         // Only evenly spaced shots have an axis that identifies them.
         let even = entry.is_none_or(|list| {
             let others = Self::parse(list, self.whole);
@@ -142,8 +144,14 @@ impl Picks {
                 _ => format!("{list} {axis}"),
             }
         };
+        let same = match (entry, self.listed()) {
+            (Some(list), Some(_)) => {
+                Self::parse(list, self.whole).is_ok_and(|others| others.numbers == self.numbers)
+            }
+            (entry, listed) => entry == listed,
+        };
         ensure!(
-            entry == self.listed() || places,
+            same || places,
             "{name} is of {}, but this run of {}: give the data of a run with the same shots",
             words(entry, own),
             words(self.listed(), expected)
@@ -153,7 +161,7 @@ impl Picks {
 
     /// The shots of this survey that the header of a file lists.
     pub fn of_header(&self, name: &str, entry: Option<&str>) -> anyhow::Result<Self> {
-        match entry {
+        match entry.filter(|list| !list.is_empty()) {
             Some(list) => Self::parse(list, self.whole).with_context(|| format!("the header of {name}")),
             None => Ok(Self::all(self.whole)),
         }
@@ -204,15 +212,6 @@ impl Picks {
         let place = |number: &usize| others.numbers.binary_search(number).ok();
         Ok(self.numbers.iter().map(place).collect())
     }
-}
-
-/// The first number, the last number and the step of a range; a single number is a range of one.
-fn range(part: &str) -> Option<[usize; 3]> {
-    let (ends, step) = match part.split_once(':') {
-        Some((ends, step)) => (ends.split_once('-')?, step.parse().ok()?),
-        None => (part.split_once('-').unwrap_or((part, part)), 1),
-    };
-    Some([ends.0.parse().ok()?, ends.1.parse().ok()?, step])
 }
 
 /// The end of a message, such as `are 20 shots` or `is 1 shot`.

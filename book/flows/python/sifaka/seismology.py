@@ -270,6 +270,11 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     event = None if event is None else one_event(event)
     timed = "origin_time" in data.attrs or bool(data.sifaka.header.text("origin_time"))
     known = {} if inventory is None else places(inventory, time_of(event) or (begin(data) if timed else None))
+    # A STATIONS file has no locations: such a name means the only place of its station.
+    for name in {str(name) for name in names} - known.keys():
+        spots = {spot for other, spot in known.items() if other.startswith(f"{name}.")}
+        if len(spots) == 1:
+            known[name] = spots.pop()
     lacking = [] if inventory is None else [str(name) for name in names if str(name) not in known]
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""

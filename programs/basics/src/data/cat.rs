@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use rsf_io::{Axis, Element, Input, Job, Output, Param, Program};
 
 use super::cube::{self, by_kind, write_axes};
+use super::shots::{self, SHOTS};
 
 pub static SPEC: Program = Program {
     name: "sfcat",
@@ -70,6 +71,8 @@ struct Part {
     n: usize,
     /// The names of its receivers, if its header has them.
     stations: Option<String>,
+    /// The list of its shots, if its header has one.
+    shots: Option<String>,
 }
 
 enum Source {
@@ -103,6 +106,9 @@ fn join(job: &mut Job, usual: bool) -> Result<()> {
     write_axes(&mut output, &axes);
     if let Some(names) = names(job, &sources, is_of_receivers(&axes[axis - 1]), gap) {
         output.put_text(STATIONS, &names);
+    }
+    if let Some(list) = joined_shots(job, &sources, shots::is_of_shots(&axes[axis - 1]), gap) {
+        output.put_text(SHOTS, &list);
     }
     let (block, outer) = (cube::count(&axes[..axis - 1]) as u64, cube::count(&axes[axis..]));
     let files = sources.len();
@@ -211,6 +217,30 @@ fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
     }
 }
 
+/// The new value of the key with the list of shots, if it changes. Along the axis of shots it is the list of all
+/// datasets, if each lists its shots and the numbers ascend; along other axes all datasets must have the same list.
+/// Otherwise the key becomes empty, with a warning.
+fn joined_shots(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
+    let own = parts.iter().find_map(|part| part.shots.as_ref())?;
+    let why = if along {
+        let numbers = |part: &Part| shots::numbers(part.shots.as_ref()?, part.n);
+        let all: Option<Vec<_>> = parts.iter().map(numbers).collect();
+        match all.map(|all| all.concat()) {
+            Some(all) if gap == 0 && all.is_sorted_by(|a, b| a < b) => return Some(shots::listed(&all)),
+            Some(_) => "the shots of the joined datasets do not ascend",
+            None => "not every dataset lists its shots",
+        }
+    } else if parts.iter().all(|part| part.shots.as_ref() == Some(own)) {
+        return None;
+    } else {
+        "the datasets have different shots, and the joined axis does not count shots"
+    };
+    job.warn(&format!(
+        "shots= is left out of the header: {why} (sfput shots= sets the list of shots)"
+    ));
+    Some(String::new())
+}
+
 /// Warns if the origins on the joined axis show that the datasets are in the wrong order, as after sorting by file
 /// names (part10 before part2), or that they overlap or leave gaps.
 fn warn_of_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
@@ -277,6 +307,7 @@ fn open(job: &mut Job) -> Result<Opened> {
         cube::agree(job, first, &input, Some(axis))?;
         warn_of_sampling(job, axis, first, &input)?;
         let (n, stations) = (input.axis(axis).n, input.header().text(STATIONS));
+        let shots = shots::list(input.header());
         places.push((input.axis(axis), input.name().to_string()));
         let inner = cube::shape_to(&input, axis)?.len() == axis;
         let source = if inner {
@@ -284,7 +315,12 @@ fn open(job: &mut Job) -> Result<Opened> {
         } else {
             Source::Open(Box::new(input))
         };
-        sources.push(Part { source, n, stations });
+        sources.push(Part {
+            source,
+            n,
+            stations,
+            shots,
+        });
     }
     let Some(first) = first else {
         bail!("no dataset is given: name files, or give one on standard input");
@@ -296,7 +332,13 @@ fn open(job: &mut Job) -> Result<Opened> {
         places.insert(0, (first.axis(axis), first.name().to_string()));
         warn_of_order(job, axis, &places);
     }
-    let (stations, source) = (first.header().text(STATIONS), Source::Open(Box::new(first)));
-    sources.insert(0, Part { source, n, stations });
+    let (stations, shots) = (first.header().text(STATIONS), shots::list(first.header()));
+    let first = Part {
+        source: Source::Open(Box::new(first)),
+        n,
+        stations,
+        shots,
+    };
+    sources.insert(0, first);
     Ok((axis, axes, sources, kind))
 }

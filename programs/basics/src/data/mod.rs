@@ -49,6 +49,7 @@ mod ricker1;
 mod rounding;
 mod scale;
 mod segy;
+mod shots;
 mod slice;
 mod smooth;
 mod spectra;

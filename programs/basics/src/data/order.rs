@@ -4,6 +4,7 @@ use anyhow::{Result, bail, ensure};
 use rsf_io::{Axis, Element, Input, Job, Output, Param, Program};
 
 use super::cube::{self, by_kind, write_axes};
+use super::shots::{self, SHOTS};
 
 pub static REVERSE: Program = Program {
     name: "sfreverse",
@@ -153,6 +154,16 @@ pub fn rotate(job: &mut Job) -> Result<()> {
 fn reorder(job: &mut Job, mut input: Input, old: &[Axis], new: &[Axis], orders: &[Order]) -> Result<()> {
     let mut output = job.output()?;
     write_axes(&mut output, new);
+    let moves_shots = old
+        .iter()
+        .zip(orders)
+        .any(|(axis, order)| shots::is_of_shots(axis) && *order != Order::Same);
+    if let Some(list) = shots::list(input.header()).filter(|_| moves_shots) {
+        output.put_text(SHOTS, "");
+        job.warn(&format!(
+            "shots={list} is left out of the header, because it lists the shots in ascending order and they change theirs: sfput shots= sets it once they are in that order again"
+        ));
+    }
     let kind = input.format().kind;
     let last = orders.iter().rposition(|order| *order != Order::Same);
     let Some(last) = last else {

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
 
 use super::cube::{self, PIECE, by_kind, write_axes};
+use super::shots::{self, SHOTS};
 
 pub static SPEC: Program = Program {
     name: "sfwindow",
@@ -87,6 +88,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some(names) = names(&input, &cuts) {
         output.put_text("stations", &names);
     }
+    if let Some(list) = kept_shots(&input, &cuts) {
+        output.put_text(SHOTS, &list);
+    }
     cube::put_keys(job, &mut output, |_| true)?;
     write_axes(&mut output, &order);
     by_kind!(input.format().kind, stream(&mut input, &mut output, &cuts))?;
@@ -102,6 +106,14 @@ fn names(input: &Input, cuts: &[Cut]) -> Option<String> {
     let all: Vec<&str> = names.split(',').collect();
     let kept = (0..all.len()).filter(|i| cut.holds(*i)).map(|i| all[i]);
     (all.len() == cut.whole).then(|| kept.collect::<Vec<&str>>().join(","))
+}
+
+/// The list of the shots that are kept, if the header lists the shots and some are left out.
+fn kept_shots(input: &Input, cuts: &[Cut]) -> Option<String> {
+    let cut = cuts.iter().find(|cut| shots::is_of_shots(&cut.axis))?;
+    let all = shots::numbers(&shots::list(input.header())?, cut.whole)?;
+    let kept: Vec<usize> = (0..all.len()).filter(|i| cut.holds(*i)).map(|i| all[i]).collect();
+    (!cut.is_whole()).then(|| shots::listed(&kept))
 }
 
 /// The windows on all axes, as the command line gives them.

@@ -169,7 +169,7 @@ impl Identity {
         }
         for (name, sum) in &self.contents {
             if header.label(&content(name)) != Some(&format!("{sum:016x}")) {
-                differences.push(format!("{name} differs from the state"));
+                differences.push(format!("{name} changed since the state was saved"));
             }
         }
         if differences.is_empty() && header.label("sources") != Some(&self.sources_until(header.step)) {

@@ -71,8 +71,8 @@ impl<'a, const D: usize> Outside<'a, D> {
                         it from its file, or enlarge the mesh",
                         match D {
                             3 => {
-                                ", and outside=leave leaves out points of cmt=, force=, quakeml= and stations= that \
-                                are farther away"
+                                ", and outside=leave leaves out all points of cmt=, force=, quakeml= and stations= \
+                                that are outside"
                             }
                             _ => "",
                         }
@@ -104,7 +104,7 @@ impl<'a, const D: usize> Outside<'a, D> {
                     mesh (outside=move moves points that are less than half an element away)",
                     k + 1,
                     match D {
-                        3 => "only points of cmt=, force= and stations=",
+                        3 => "only points of cmt=, force=, quakeml= and stations=",
                         _ => "no points in 2-D",
                     }
                 ),
