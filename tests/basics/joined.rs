@@ -108,7 +108,7 @@ fn lists_of_shots_follow_their_data() {
         ["b.rsf", "c.rsf", "d.rsf", "e.rsf"].map(list),
         ["3", "1,4,9", "1,3-5,9", "9"]
     );
-    bench.run("sfwindow < a.rsf f4=2 > rest.rsf");
+    bench.run("sfwindow < a.rsf f4=2 squeeze=n > rest.rsf");
     assert_eq!(bench.messages("sfcat axis=4 b.rsf rest.rsf > f.rsf"), "");
     assert_eq!(list("f.rsf"), "3,4,5,9");
     let turned = bench.messages("sfcat axis=4 e.rsf b.rsf > f.rsf");
