@@ -155,7 +155,7 @@ fn goes_on(
         "{what} saved after every {every} on {parts:?}"
     );
     assert!(plain.peaks == saved.peaks, "{what}: peaks on {parts:?}");
-    // No record may follow a state close to the end.
+    // A state close to the end may be followed by no record.
     let is_followed = |step: usize| from_step(&plain.tape, step).peak() > 0.0;
     let states: Vec<_> = saved
         .states

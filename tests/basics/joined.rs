@@ -25,7 +25,7 @@ fn another_sampling_of_the_joined_axis_is_warned_of() {
     );
 }
 
-/// Writes records of this number of receivers at three times, with the keys `stations` in the header.
+/// Writes records of this number of receivers at three times, with `stations` as further keys of the header.
 fn records(bench: &Bench, name: &str, receivers: usize, stations: &str) {
     bench.raw(
         name,
@@ -96,7 +96,7 @@ fn lists_of_shots_follow_their_data() {
     let bench = Bench::new();
     bench.raw(
         "a.rsf",
-        "n1=2 n2=1 n3=1 n4=5 d4=1 o4=0 label4=shot shots=1,3-5,9",
+        "n1=2 n2=1 n3=1 n4=5 d4=1 o4=0 label4=shot shots=1,3-5,9 made_at=\"aa cc dd ee ff\"",
         "native_float",
         &ramp(10),
     );
@@ -108,9 +108,38 @@ fn lists_of_shots_follow_their_data() {
         ["b.rsf", "c.rsf", "d.rsf", "e.rsf"].map(list),
         ["3", "1,4,9", "1,3-5,9", "9"]
     );
+    let points = |file: &str| bench.open(file).header().text("made_at").unwrap_or_default();
+    assert_eq!(["b.rsf", "c.rsf"].map(points), ["cc", "aa dd ff"]);
     bench.run("sfwindow < a.rsf f4=2 squeeze=n > rest.rsf");
     assert_eq!(bench.messages("sfcat axis=4 b.rsf rest.rsf > f.rsf"), "");
-    assert_eq!(list("f.rsf"), "3,4,5,9");
+    assert_eq!(list("f.rsf"), "3-5,9");
+    assert_eq!(points("f.rsf"), "cc dd ee ff");
+    assert_eq!(
+        bench.messages("sfcat axis=4 rest.rsf b.rsf order=1,0 > f.rsf"),
+        ""
+    );
+    assert_eq!(list("f.rsf"), "3-5,9");
+    // Along another axis the shots must be the same.
+    bench.run("sfput < a.rsf shots=1,3,4,5,9 > same.rsf; sfput < a.rsf shots=2-6 > other.rsf");
+    assert_eq!(bench.messages("sfcat axis=1 a.rsf same.rsf > f.rsf"), "");
+    assert_eq!(list("f.rsf"), "1,3-5,9");
+    for (line, why) in [
+        (
+            "sfcat axis=1 a.rsf other.rsf",
+            "the datasets have different shots",
+        ),
+        (
+            "sfmerge axis=4 b.rsf rest.rsf",
+            "the gaps between the datasets are not shots",
+        ),
+    ] {
+        let text = bench.messages(&format!("{line} > f.rsf"));
+        assert!(
+            text.contains(&format!("shots= is left out of the header: {why}")),
+            "{text}"
+        );
+        assert_eq!(list("f.rsf") + &points("f.rsf"), "");
+    }
     let turned = bench.messages("sfcat axis=4 e.rsf b.rsf > f.rsf");
     assert!(
         turned.contains("shots= is left out of the header: the shots of the joined datasets do not ascend"),
@@ -119,7 +148,7 @@ fn lists_of_shots_follow_their_data() {
     assert_eq!(list("f.rsf"), "");
     let reversed = bench.messages("sfreverse < a.rsf which=8 opt=i > g.rsf");
     assert!(
-        reversed.contains("shots=1,3-5,9 is left out of the header"),
+        reversed.contains("shots= is left out of the header, because a list of shots is ascending"),
         "{reversed}"
     );
     assert_eq!(list("g.rsf"), "");

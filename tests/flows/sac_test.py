@@ -33,7 +33,7 @@ class Sac(Scratch):
             self.assertEqual(stream[0].stats.sac["o"], 0, "the stream of the user is unchanged")
 
     def test_names_without_a_location_are_stations_with_one_place(self):
-        """A STATIONS file has no locations, so data of it name IV.BBB what the inventory calls IV.BBB.00."""
+        """A STATIONS file has no locations, so its IV.BBB is the inventory's IV.BBB.00."""
         named = data().assign_coords(station=("r", ["IV.AAA", "IV.BBB"]))
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -146,13 +146,26 @@ fn picked_shots_are_taken_over() {
         "{run:?}"
     );
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
-    // Shots that were windowed out of data are identified only by the axis of shots, which must equal the axis of the
-    // run.
+    // A window of picked shots lists those that it holds. A window of the whole survey is identified only by the axis of
+    // shots, which must equal the axis of the run.
     desk.ran("sfbasics window f4=1 squeeze=n < data.rsf > last.rsf; sfbasics window f4=1 squeeze=n < whole.rsf > rest.rsf");
+    let run = desk.ran(&format!("{} > again.rsf", line("shots=2-3 finished=last.rsf")));
+    assert!(
+        run.err.contains("1 shot of 2 taken over from finished="),
+        "{run:?}"
+    );
+    assert!(desk.read("again.rsf") == desk.read("data.rsf"));
+    desk.ran(
+        "sfput < data.rsf shots= > unknown.rsf; sfwindow < last.rsf squeeze=n > other.rsf; sfput < other.rsf shots=2 > other2.rsf",
+    );
     for (extra, expected) in [
         (
-            "finished=last.rsf",
-            "last.rsf has o4=140 d4=20, but shots=2-3 have o4=120 d4=20: shots were removed from it",
+            "shots=2-3 finished=unknown.rsf",
+            "the header of unknown.rsf has an empty shots=",
+        ),
+        (
+            "shots=2-3 finished=other2.rsf",
+            "other2.rsf comes from a run with other inputs (the points of shot 2)",
         ),
         (
             "finished=rest.rsf",

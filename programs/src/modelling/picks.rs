@@ -2,7 +2,7 @@
 
 use super::words::counted;
 use anyhow::{Context, bail, ensure};
-use rsf_io::ranges::range;
+use rsf_io::ranges;
 use rsf_io::{Axis, Job};
 
 /// Some shots of a survey, or all of them.
@@ -38,7 +38,7 @@ impl Picks {
     fn parse(text: &str, whole: usize) -> anyhow::Result<Self> {
         let mut taken = vec![false; whole];
         for part in text.split(',').map(str::trim) {
-            let Some([first, last, step]) = range(part) else {
+            let Some([first, last, step]) = ranges::range(part) else {
                 bail!(
                     "shots={text}: `{part}` is neither the number of a shot nor a range of them: there {} (n3= of sou= and rec=), and shots=1-4,7,10-20:2 takes the shots 1 to 4, 7, and every second one from 10 to 20",
                     there_are(whole)
@@ -124,7 +124,7 @@ impl Picks {
     /// Refuses data that, according to their header and their axis of shots, contain other shots. `name` is the name of
     /// the data.
     pub fn same(&self, name: &str, entry: Option<&str>, [own, expected]: [&Axis; 2]) -> anyhow::Result<()> {
-        let entry = entry.filter(|list| !list.is_empty());
+        known(name, entry)?;
         // Only evenly spaced shots have an axis that identifies them.
         let even = entry.is_none_or(|list| {
             let others = Self::parse(list, self.whole);
@@ -161,7 +161,8 @@ impl Picks {
 
     /// The shots of this survey that the header of a file lists.
     pub fn of_header(&self, name: &str, entry: Option<&str>) -> anyhow::Result<Self> {
-        match entry.filter(|list| !list.is_empty()) {
+        known(name, entry)?;
+        match entry {
             Some(list) => Self::parse(list, self.whole).with_context(|| format!("the header of {name}")),
             None => Ok(Self::all(self.whole)),
         }
@@ -188,9 +189,11 @@ impl Picks {
             return Ok((0..self.count()).map(Some).collect());
         }
         let others = self.of_header(name, entry)?;
-        // If the picked shots are evenly spaced, so is the survey, and the data must have the axis of their
+        // A list with a number for each shot of the data says which they are. Otherwise shots may have been removed from
+        // the data: if the picked shots are evenly spaced, so is the survey, and the data must have the axis of their
         // shots.
-        if let (Some(step), Some(&first)) = (step(&self.numbers), self.numbers.first()) {
+        let is_complete = entry.is_some() && others.count() == own.n;
+        if !is_complete && let (Some(step), Some(&first)) = (step(&self.numbers), self.numbers.first()) {
             let d = expected.d / step as f32;
             let all = Axis {
                 o: expected.o - first as f32 * d,
@@ -230,31 +233,20 @@ fn step(numbers: &[usize]) -> Option<usize> {
     regular.then_some(step)
 }
 
-/// The shortest list of ranges, read from left to right.
+/// The list of shots with these numbers, which are counted from 0.
 fn listed(numbers: &[usize]) -> String {
-    let mut parts = Vec::new();
-    let mut rest = numbers;
-    while let Some(&first) = rest.first() {
-        let jump = rest.get(1).map_or(1, |next| next - first);
-        let len = 1 + rest
-            .windows(2)
-            .take_while(|pair| pair[1] - pair[0] == jump)
-            .count();
-        // Two numbers that do not follow each other are not a range.
-        let len = if len == 2 && jump > 1 && rest.len() > 2 {
-            1
-        } else {
-            len
-        };
-        let last = rest[len - 1];
-        parts.push(match (len, jump) {
-            (1, _) => format!("{}", first + 1),
-            (_, 1) => format!("{}-{}", first + 1, last + 1),
-            _ => format!("{}-{}:{jump}", first + 1, last + 1),
-        });
-        rest = &rest[len..];
-    }
-    parts.join(",")
+    let counted_from_1: Vec<usize> = numbers.iter().map(|number| number + 1).collect();
+    ranges::list(&counted_from_1)
+}
+
+/// Refuses the empty list that `sfcat` and `sfreverse` leave.
+fn known(name: &str, entry: Option<&str>) -> anyhow::Result<()> {
+    ensure!(
+        entry != Some(""),
+        "the header of {name} has an empty shots=, because its shots were reversed or joined in another order than that \
+        of their numbers: put them into ascending order, and set the list with sfput shots="
+    );
+    Ok(())
 }
 
 #[cfg(test)]

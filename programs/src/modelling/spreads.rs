@@ -144,9 +144,12 @@ impl Spreads {
         self.picks.same(&data.name(), listed.as_deref(), axes)
     }
 
-    /// Whether data of `shots` shots can belong to the picked shots, and not to the whole survey.
-    pub fn picks_alone(&self, shots: usize) -> bool {
-        shots == self.count() && shots != self.picks.whole()
+    /// Whether data, with shots along axis 4, belong to the picked shots and not to the whole survey, or their shots are
+    /// not known.
+    pub fn picks_alone(&self, data: &Input) -> bool {
+        let shots = data.axis(4).n;
+        let is_unknown = data.header().text("shots").is_some_and(|list| list.is_empty());
+        shots == self.count() && shots != self.picks.whole() || is_unknown
     }
 
     /// Gives the data an axis of shots if there are several or some were picked, and writes the picked shots

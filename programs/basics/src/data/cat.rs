@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use rsf_io::{Axis, Element, Input, Job, Output, Param, Program};
 
 use super::cube::{self, by_kind, write_axes};
-use super::shots::{self, SHOTS};
+use super::shots::{Shots, is_of_shots};
 
 pub static SPEC: Program = Program {
     name: "sfcat",
@@ -15,8 +15,8 @@ pub static SPEC: Program = Program {
     comments: "All datasets must have the same type and the same lengths of every axis except axis=; different origins \
 and samplings are reported, and the values of the first dataset are used. The dataset on standard input, if there is \
 one, comes first. The header comes from the first dataset, even if order= puts another dataset before it. Names of \
-stations (stations= in the header) are joined like the receivers if all datasets have them; otherwise they are \
-left out, with a warning.",
+stations and numbers of shots (stations= and shots= in the header) are joined like the receivers and the shots if all \
+datasets have them; otherwise they are left out, with a warning.",
     example: "sfcat axis=2 vx.rsf vz.rsf > both.rsf",
     params: &PARAMS,
 };
@@ -71,8 +71,8 @@ struct Part {
     n: usize,
     /// The names of its receivers, if its header has them.
     stations: Option<String>,
-    /// The list of its shots, if its header has one.
-    shots: Option<String>,
+    /// Its shots, if its header lists them.
+    shots: Option<Shots>,
 }
 
 enum Source {
@@ -107,9 +107,7 @@ fn join(job: &mut Job, usual: bool) -> Result<()> {
     if let Some(names) = names(job, &sources, is_of_receivers(&axes[axis - 1]), gap) {
         output.put_text(STATIONS, &names);
     }
-    if let Some(list) = joined_shots(job, &sources, shots::is_of_shots(&axes[axis - 1]), gap) {
-        output.put_text(SHOTS, &list);
-    }
+    put_shots(job, &mut output, &sources, is_of_shots(&axes[axis - 1]), gap);
     let (block, outer) = (cube::count(&axes[..axis - 1]) as u64, cube::count(&axes[axis..]));
     let files = sources.len();
     for _ in 0..outer {
@@ -217,28 +215,36 @@ fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
     }
 }
 
-/// The new value of the key with the list of shots, if it changes. Along the axis of shots it is the list of all
-/// datasets, if each lists its shots and the numbers ascend; along other axes all datasets must have the same list.
-/// Otherwise the key becomes empty, with a warning.
-fn joined_shots(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
-    let own = parts.iter().find_map(|part| part.shots.as_ref())?;
-    let why = if along {
-        let numbers = |part: &Part| shots::numbers(part.shots.as_ref()?, part.n);
-        let all: Option<Vec<_>> = parts.iter().map(numbers).collect();
-        match all.map(|all| all.concat()) {
-            Some(all) if gap == 0 && all.is_sorted_by(|a, b| a < b) => return Some(shots::listed(&all)),
-            Some(_) => "the shots of the joined datasets do not ascend",
-            None => "not every dataset lists its shots",
-        }
-    } else if parts.iter().all(|part| part.shots.as_ref() == Some(own)) {
-        return None;
-    } else {
-        "the datasets have different shots, and the joined axis does not count shots"
+/// Writes the shots of the joined datasets, if any of these lists its shots. Along the axis of shots they are the shots of
+/// all datasets, if each lists its shots and the numbers ascend; along other axes all datasets must have the same shots.
+/// Otherwise they are not known, with a warning.
+fn put_shots(job: &Job, output: &mut Output, parts: &[Part], along: bool, gap: usize) {
+    let Some(own) = parts.iter().find_map(|part| part.shots.as_ref()) else {
+        return;
     };
-    job.warn(&format!(
-        "shots= is left out of the header: {why} (sfput shots= sets the list of shots)"
-    ));
-    Some(String::new())
+    let listed = || {
+        parts.iter().filter_map(|part| {
+            part.shots
+                .as_ref()
+                .filter(|shots| !along || shots.len() == part.n)
+        })
+    };
+    let why = if !along {
+        if listed().all(|shots| shots.same(own)) {
+            return;
+        }
+        "the datasets have different shots, and the joined axis does not count shots"
+    } else if listed().count() < parts.len() {
+        "not every dataset lists its shots"
+    } else if gap > 0 {
+        "the gaps between the datasets are not shots"
+    } else if let Some(shots) = Shots::joined(listed()) {
+        return shots.put(output);
+    } else {
+        "the shots of the joined datasets do not ascend; join them in the order of their numbers (order=)"
+    };
+    Shots::put_unknown(output);
+    job.warn(&format!("shots= is left out of the header: {why}"));
 }
 
 /// Warns if the origins on the joined axis show that the datasets are in the wrong order, as after sorting by file
@@ -307,7 +313,7 @@ fn open(job: &mut Job) -> Result<Opened> {
         cube::agree(job, first, &input, Some(axis))?;
         warn_of_sampling(job, axis, first, &input)?;
         let (n, stations) = (input.axis(axis).n, input.header().text(STATIONS));
-        let shots = shots::list(input.header());
+        let shots = Shots::of(input.header());
         places.push((input.axis(axis), input.name().to_string()));
         let inner = cube::shape_to(&input, axis)?.len() == axis;
         let source = if inner {
@@ -332,7 +338,7 @@ fn open(job: &mut Job) -> Result<Opened> {
         places.insert(0, (first.axis(axis), first.name().to_string()));
         warn_of_order(job, axis, &places);
     }
-    let (stations, shots) = (first.header().text(STATIONS), shots::list(first.header()));
+    let (stations, shots) = (first.header().text(STATIONS), Shots::of(first.header()));
     let first = Part {
         source: Source::Open(Box::new(first)),
         n,

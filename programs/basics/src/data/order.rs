@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use rsf_io::{Axis, Element, Input, Job, Output, Param, Program};
 
 use super::cube::{self, by_kind, write_axes};
-use super::shots::{self, SHOTS};
+use super::shots::{Shots, is_of_shots};
 
 pub static REVERSE: Program = Program {
     name: "sfreverse",
@@ -157,12 +157,12 @@ fn reorder(job: &mut Job, mut input: Input, old: &[Axis], new: &[Axis], orders: 
     let moves_shots = old
         .iter()
         .zip(orders)
-        .any(|(axis, order)| shots::is_of_shots(axis) && *order != Order::Same);
-    if let Some(list) = shots::list(input.header()).filter(|_| moves_shots) {
-        output.put_text(SHOTS, "");
-        job.warn(&format!(
-            "shots={list} is left out of the header, because it lists the shots in ascending order and they change theirs: sfput shots= sets it once they are in that order again"
-        ));
+        .any(|(axis, order)| is_of_shots(axis) && *order != Order::Same);
+    if moves_shots && Shots::of(input.header()).is_some() {
+        Shots::put_unknown(&mut output);
+        job.warn(
+            "shots= is left out of the header, because a list of shots is ascending and these shots no longer are: sfput shots= sets it when they are in that order again",
+        );
     }
     let kind = input.format().kind;
     let last = orders.iter().rposition(|order| *order != Order::Same);

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
 
 use super::cube::{self, PIECE, by_kind, write_axes};
-use super::shots::{self, SHOTS};
+use super::shots::{Shots, is_of_shots};
 
 pub static SPEC: Program = Program {
     name: "sfwindow",
@@ -88,8 +88,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some(names) = names(&input, &cuts) {
         output.put_text("stations", &names);
     }
-    if let Some(list) = kept_shots(&input, &cuts) {
-        output.put_text(SHOTS, &list);
+    if let Some(shots) = kept_shots(&input, &cuts) {
+        shots.put(&mut output);
     }
     cube::put_keys(job, &mut output, |_| true)?;
     write_axes(&mut output, &order);
@@ -108,12 +108,12 @@ fn names(input: &Input, cuts: &[Cut]) -> Option<String> {
     (all.len() == cut.whole).then(|| kept.collect::<Vec<&str>>().join(","))
 }
 
-/// The list of the shots that are kept, if the header lists the shots and some are left out.
-fn kept_shots(input: &Input, cuts: &[Cut]) -> Option<String> {
-    let cut = cuts.iter().find(|cut| shots::is_of_shots(&cut.axis))?;
-    let all = shots::numbers(&shots::list(input.header())?, cut.whole)?;
-    let kept: Vec<usize> = (0..all.len()).filter(|i| cut.holds(*i)).map(|i| all[i]).collect();
-    (!cut.is_whole()).then(|| shots::listed(&kept))
+/// The shots that are kept, if the header lists the shots and some are left out.
+fn kept_shots(input: &Input, cuts: &[Cut]) -> Option<Shots> {
+    let cut = cuts.iter().find(|cut| is_of_shots(&cut.axis))?;
+    let all = Shots::of(input.header()).filter(|all| all.len() == cut.whole)?;
+    let kept = (0..all.len()).filter(|i| cut.holds(*i));
+    (!cut.is_whole()).then(|| all.at(kept))
 }
 
 /// The windows on all axes, as the command line gives them.

@@ -46,8 +46,8 @@ pub(super) const MESH: &[Param] = &[
     Param::choice("outside", &["move", "leave", "error"])
         .default("move")
         .doc("treatment of points outside the mesh; move: they are moved to the nearest place in it, if that \
-        is less than half an element away; leave: all points of cmt=, force=, quakeml= and stations= outside it are \
-        left out, near ones, too; error: the run ends"),
+        is less than half an element away; leave: all points of cmt=, force=, quakeml= and stations= outside the \
+        mesh are left out, even those close to it; error: the run ends"),
     Param::input("sou").recipe(COORDINATES).doc("source points x[, y], z; n3 shots"),
     Param::input("rec").recipe(COORDINATES).doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
     SHOTS,

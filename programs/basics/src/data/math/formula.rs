@@ -170,6 +170,11 @@ fn chain<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
     }
 }
 
+/// Whether a parenthesis is open at the end of a text.
+fn is_in_parentheses(before: &str) -> bool {
+    before.matches('(').count() > before.matches(')').count()
+}
+
 /// A message that describes an error in a text and gives its place.
 fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
     let at = match error.location {
@@ -198,6 +203,8 @@ fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
         "; a power is written with ^, as in x1^2"
     } else if text.contains(['<', '>', '=']) {
         "; there are no comparisons: 0.5+0.5*sign(f) is 0 where f is below 0 and 1 where it is above"
+    } else if rest.starts_with(',') && !is_in_parentheses(&text[..text.len() - rest.len()]) {
+        "; numbers have a decimal point, as in 0.5"
     } else if rest.starts_with(',') {
         "; every function has one argument: 2*atan(y/(sqrt(x^2+y^2)+x)) is the angle atan2(y,x)"
     } else if text.matches('(').count() > text.matches(')').count() {
@@ -258,6 +265,7 @@ mod tests {
         assert!(message("2*(x").contains("at its end"), "{}", message("2*(x"));
         assert!(message("2*(x").ends_with("; a parenthesis is not closed"));
         assert!(message("x**2").ends_with("; a power is written with ^, as in x1^2"));
+        assert!(message("0,5*x").ends_with("; numbers have a decimal point, as in 0.5"));
         assert!(message("atan2(x,2)").ends_with("is the angle atan2(y,x)"));
         assert!(message("x*(x>0)").contains("0.5+0.5*sign(f)"));
         assert!(message("(x)+").ends_with(" or + or -"), "{}", message("(x)+"));

@@ -148,7 +148,7 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
         let expected = [receivers, components];
         bail!(of_another_survey(data, "this program", expected, shots));
     }
-    if run.spreads.picks_alone(lengths[3]) {
+    if run.spreads.picks_alone(data) {
         run.spreads.same_shots(data)?;
     }
     let turned = outputs::is_turned(run);

@@ -231,7 +231,7 @@ impl SetUp {
             && shots.contains(&lengths[3])
             && input.len() == lengths.iter().product::<usize>() as u64
         {
-            return match self.run.spreads.picks_alone(lengths[3]) {
+            return match self.run.spreads.picks_alone(input) {
                 true => self.run.spreads.same_shots(input),
                 false => Ok(()),
             };
