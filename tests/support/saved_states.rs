@@ -18,7 +18,7 @@ pub struct MemoryStore {
     kept: Mutex<Vec<(usize, Vec<u8>)>>,
     /// The reasons why states were not kept, by step.
     pub failures: Mutex<Vec<(usize, String)>>,
-    /// Whether the run is requested to stop.
+    /// Whether the run is asked to stop.
     pub stop: AtomicBool,
     /// The number of the write that finds the disk full; 0 if none does.
     pub room: AtomicUsize,

@@ -12,7 +12,7 @@ const PARAMS: &[Param] = &[
     chunk"),
     Param::int("ny").range(">= 1", Some(1.0), None).default_text("none (2-D); for a chunk nx").doc("number \
     of elements along y at the top of the box or chunk"),
-    Param::ints("doubling").default_text("none").range(">= 1", Some(1.0), None).doc("box: layers (1 is the lowest) at whose bottom the number of elements along x and y doubles from below to above; chunk: rows (1 is the lowest) in which it doubles"),
+    Param::ints("doubling").default_text("none").range(">= 1", Some(1.0), None).doc("box: layers (1 is the lowest) in whose lowest rows the number of elements along x and y doubles upwards; chunk: rows (1 is the lowest) in which it doubles"),
     Param::float("xmin").default_text("the maps").doc("first x of the box"),
     Param::float("xmax").default_text("the maps").doc("last x of the box"),
     Param::float("ymin").default_text("the maps").doc("first y of the box"),

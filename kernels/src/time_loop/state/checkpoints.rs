@@ -16,14 +16,14 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Largest number of steps between two checks.
 const LONGEST: usize = 1000;
 
-/// The interval at which states are saved. Another one is saved when the program requests the run to stop.
+/// The interval at which states are saved. Another one is saved when the program asks the run to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
     /// After every multiple of this number of steps, counted from the start of the first run; at least 1.
     Steps(usize),
     /// When this time has passed since the last state was begun.
     Time(Duration),
-    /// Only when the program requests the run to stop.
+    /// Only when the program asks the run to stop.
     Never,
 }
 

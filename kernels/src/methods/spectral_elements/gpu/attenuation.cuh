@@ -1,4 +1,4 @@
-// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all mechanisms
+// Attenuation of elements: memory variables of the deviator and the trace of a gradient. A point has all mechanisms
 // or, with COARSE, a single one whose strength is increased so that its mean over the element equals the mean of all
 // mechanisms.
 

@@ -1,8 +1,8 @@
 // Internal forces of elements, or the contributions of fluid elements to the right-hand side of their potential.
 //
 // The threads of an element are the points of a sheet across its last axis; they march along that axis with the field
-// of their column in registers. Slopes along the march are products with constants. There are two ways to compute
-// those across the sheet:
+// of their column in registers (in layers.cu and products.cu a thread has one point). Slopes along the march are products
+// with constants. There are two ways to compute those across the sheet:
 //
 // LINES: the whole field is in shared memory. A thread processes whole lines of it, reads each number of a line once,
 // and writes the slopes of all its points; fluxes are gathered in the same way. This saves four reads of shared memory

@@ -52,8 +52,8 @@ impl Pairing {
         Block::of(self.elements.points())
     }
 
-    /// The number of fields whose slopes are multiplied: of both wavefields, and with all mechanisms at every point of
-    /// the adjoint wavefield at the end of the previous step.
+    /// The number of fields whose slopes are computed: those of both wavefields and, with all mechanisms at every point,
+    /// the adjoint field at the end of the previous step.
     fn fields(&self) -> usize {
         2 + usize::from(self.elements.loss == Some(Grain::Fine))
     }

@@ -16,7 +16,8 @@
 // Minimum memory traffic in bytes of an element of degree 4 in 3-D, which reads the fields of 64.75 points that no
 // other element has read before: per step 1554 of both displacements; per launch 500 of point numbers, 84 of corners
 // (stored geometry: 5000), and 1000 for the sum of each product: 2 products of an isotropic solid, 21 with CONSTANTS.
-// With attenuation, another 777 of accelerations and 9000 of memory variables are read.
+// With attenuation, another 777 of accelerations and 9000 of memory variables are read; with one mechanism per point no
+// accelerations, and 3000 of memory variables.
 
 #if LAW == 2
 #define PRODUCTS 1
@@ -26,13 +27,13 @@
 #else
 #define PRODUCTS (LOSS ? 4 : 2)
 #endif
-// The forward field, the adjoint field, and with PREDICTED the adjoint field of the end of the previous step.
+// The forward field, the adjoint field, and with PREDICTED the adjoint field at the end of the previous step.
 #define FIELDS (2 + PREDICTED)
 // Values of the fields that an element shares at the same time, and lines of them along one axis.
 #define SHARED (TOGETHER * COMPONENTS * POINTS)
 #define ALL_LINES (TOGETHER * COMPONENTS * SHEET)
 // Shared memory of an element: these fields, and their slopes along every axis.
-#define PAIR ((1 + NDIM) * SHARED)
+#define ROOM ((1 + NDIM) * SHARED)
 // The distance of neighbouring points along an axis in values of a field.
 #define STRIDE(axis) (COMPONENTS * ((axis) == 0 ? 1 : (axis) == 1 ? N : N * N))
 // The largest number of steps of a launch.
@@ -150,7 +151,7 @@ KERNEL(products)(const struct Products a) {
     const WIDE element = number;
     struct Place t;
     take_place(&t, p % SHEET);
-    REAL *fields = room + seat * PAIR, *slopes = fields + SHARED, inverse[NDIM][NDIM];
+    REAL *fields = room + seat * ROOM, *slopes = fields + SHARED, inverse[NDIM][NDIM];
 #if STORED
     stored_metric(a.e.shape + element * (METRIC_NUMBERS * POINTS) + p, inverse);
 #else

@@ -21,7 +21,7 @@ const STEP: &str = include_str!("nodes.cu");
 const POINTS: &str = include_str!("points.cu");
 const GRADIENT: &str = include_str!("gradient.cu");
 
-/// Largest number of threads per block; fewer threads leave registers for more blocks.
+/// Largest number of threads per block, unless a single element has more; fewer threads leave registers for more blocks.
 const MOST_THREADS: usize = 256;
 
 /// Bytes of shared memory that a block can use on every device without opting in.
