@@ -155,17 +155,15 @@ fn picked_shots_are_taken_over() {
         "{run:?}"
     );
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
-    desk.ran(
-        "sfput < data.rsf shots= > unknown.rsf; sfwindow < last.rsf squeeze=n > other.rsf; sfput < other.rsf shots=2 > other2.rsf",
-    );
+    desk.ran("sfbasics put shots= < data.rsf > unknown.rsf; sfbasics put shots=2 < last.rsf > other.rsf");
     for (extra, expected) in [
         (
             "shots=2-3 finished=unknown.rsf",
             "the header of unknown.rsf has an empty shots=",
         ),
         (
-            "shots=2-3 finished=other2.rsf",
-            "other2.rsf comes from a run with other inputs (the points of shot 2)",
+            "shots=2-3 finished=other.rsf",
+            "other.rsf comes from a run with other inputs (the points of shot 2)",
         ),
         (
             "finished=rest.rsf",
