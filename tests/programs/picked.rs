@@ -159,7 +159,7 @@ fn picked_shots_are_taken_over() {
     for (extra, expected) in [
         (
             "shots=2-3 finished=unknown.rsf",
-            "the header of unknown.rsf has an empty shots=",
+            "the header of finished=unknown.rsf has an empty shots=",
         ),
         (
             "shots=2-3 finished=other.rsf",
