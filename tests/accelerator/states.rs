@@ -156,7 +156,10 @@ fn goes_on(
     );
     assert!(plain.peaks == saved.peaks, "{what}: peaks on {parts:?}");
     // A state close to the end may be followed by no record.
-    let is_followed = |step: usize| from_step(&plain.tape, step).peak() > 0.0;
+    let is_followed = |step: usize| {
+        let rest = from_step(&plain.tape, step);
+        rest.traces.iter().flatten().any(|x| *x != 0.0)
+    };
     let states: Vec<_> = saved
         .states
         .iter()
