@@ -26,15 +26,18 @@ impl Shots {
     pub(super) fn of(header: &Header) -> Option<Self> {
         let numbers = ranges::numbers(&header.text(LIST)?)?;
         let points = header.text(POINTS).unwrap_or_default();
-        let points: Vec<String> = points.split_whitespace().map(String::from).collect();
-        Some(Self {
-            points: if points.len() == numbers.len() {
-                points
-            } else {
-                Vec::new()
-            },
+        Some(Self::new(
             numbers,
-        })
+            points.split_whitespace().map(String::from).collect(),
+        ))
+    }
+
+    /// Keeps the checksums only if there is one for each number.
+    fn new(numbers: Vec<usize>, mut points: Vec<String>) -> Self {
+        if points.len() != numbers.len() {
+            points.clear();
+        }
+        Self { numbers, points }
     }
 
     /// The number of shots.
@@ -58,15 +61,10 @@ impl Shots {
     /// The shots of all, one after the other, or `None` if their numbers do not ascend.
     pub(super) fn joined<'a>(all: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
         let numbers: Vec<usize> = all.clone().flat_map(|one| one.numbers.iter().copied()).collect();
-        let points: Vec<String> = all.flat_map(|one| one.points.iter().cloned()).collect();
-        numbers.is_sorted_by(|a, b| a < b).then(|| Self {
-            points: if points.len() == numbers.len() {
-                points
-            } else {
-                Vec::new()
-            },
-            numbers,
-        })
+        let points = all.flat_map(|one| one.points.iter().cloned()).collect();
+        numbers
+            .is_sorted_by(|a, b| a < b)
+            .then(|| Self::new(numbers, points))
     }
 
     /// Writes both keys.

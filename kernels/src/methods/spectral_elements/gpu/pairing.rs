@@ -84,7 +84,7 @@ impl Pairing {
     }
 
     /// Blocks per multiprocessor for which registers are limited: with seven, 28 warps hide the latency of memory
-    /// variables, and no registers are spilled. All other variants are slower with such a limit.
+    /// variables, and no registers are spilled. Variants without them are not faster with such a limit.
     fn blocks(&self) -> usize {
         let e = &self.elements;
         match (e.loss.is_some(), e.dimension, e.degree) {

@@ -7,7 +7,7 @@
 // and geometry are moved once for all of them. A thread has one point of an element, whose sums and geometry stay in
 // registers. The threads of an element share its fields, take whole lines of them along every axis, and write the
 // slopes of all points of a line. They read fields in the order of memory, components first, so that a warp reads few
-// cache lines: reading the components of a point one after the other takes twice as long.
+// cache lines at a time (RESULTS-ELEMENTS.md).
 //
 // Besides the defines of elements.cuh (LINES, AT_ONCE and DAMPED are 0 here):
 //   CONSTANTS 1 if derivatives are with respect to the constants of solids, else 0;

@@ -207,7 +207,7 @@ fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
         "; numbers have a decimal point, as in 0.5"
     } else if rest.starts_with(',') {
         "; every function has one argument: 2*atan(y/(sqrt(x^2+y^2)+x)) is the angle atan2(y,x)"
-    } else if text.matches('(').count() > text.matches(')').count() {
+    } else if is_in_parentheses(text) {
         "; a parenthesis is not closed"
     } else {
         ""
