@@ -1,7 +1,7 @@
 //! The data caches of the processors that this process may use, and each worker's share of them.
 //!
 //! Linux describes them in files on every kind of processor. Where these files are missing, and on other systems, the
-//! second level is assumed to be as large as in common processors of this vector width.
+//! second-level cache is assumed to be as large as in common processors of this vector width.
 
 use super::cpu::Cpu;
 use std::fmt;
@@ -45,7 +45,7 @@ impl Caches {
         caches.clone().unwrap_or_else(|| Self::assumed(wide))
     }
 
-    /// Caches with 32 KiB in the first level and `second` bytes in the second, both private to each processor; for
+    /// A first-level cache of 32 KiB and a second-level cache of `second` bytes, both private to each processor; for
     /// tests and measurements.
     pub fn given(second: usize) -> Self {
         let first = Cache {
@@ -67,7 +67,7 @@ impl Caches {
         }
     }
 
-    /// Common sizes of the second level: 2 MiB where registers have 512 bits, otherwise 512 KiB.
+    /// Common sizes of the second-level cache: 2 MiB where registers have 512 bits, otherwise 512 KiB.
     fn assumed(wide: bool) -> Self {
         Self {
             known: false,
@@ -75,8 +75,8 @@ impl Caches {
         }
     }
 
-    /// Reads the files of Linux below `folder` for the processors with these numbers; `None` where no second level is
-    /// found or a file cannot be understood.
+    /// Reads the files of Linux below `folder` for the processors with these numbers; `None` where no second-level
+    /// cache is found or a file cannot be understood.
     fn read(folder: &Path, processors: &[usize]) -> Option<Self> {
         let mut kinds = Vec::new();
         for number in processors {
@@ -145,7 +145,7 @@ pub fn reason(cpu: &Cpu) -> String {
     match (cpu.tile(), caches.share(2, cpu.threads())) {
         (Some(_), _) => format!("their size is asked for; {caches}"),
         (None, Some(share)) => format!(
-            "chosen for {} of the second level per thread; {caches}",
+            "chosen for {} of the second-level cache per thread; {caches}",
             bytes(share)
         ),
         (None, None) => format!("{caches}"),
@@ -255,7 +255,7 @@ mod tests {
             &[["2", "Unified", "512K", "0-"]],
             &[["2", "Unified", "512K", "9-1"]],
             &[["2", "Unified", "512K", "0-99999999999"]],
-            // Without a second level there is no basis for a choice.
+            // Without a second-level cache there is no basis for a choice.
             &[["1", "Data", "32K", "0"]],
         ] {
             let folder = machine(&[caches]);

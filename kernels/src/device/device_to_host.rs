@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// Records in one half of a ring; one half is filled while the other is copied.
 pub const HALF: usize = 128;
-/// Upper limit of the bytes of a piece of a snapshot, unless a single plane is larger.
+/// Largest size in bytes of a piece of a snapshot, unless a single plane is larger.
 const PIECE_BYTES: usize = 32 << 20;
 
 /// Planes of a piece, for a window with `plane_bytes` bytes per plane and a slab of `own` planes.

@@ -3,10 +3,10 @@
 use super::accelerator::{Accelerator, Pinned, Stream};
 use crate::Error;
 
-/// Upper limit of the bytes of a buffer.
+/// Largest size of a buffer in bytes.
 const HALF: usize = 16 << 20;
 
-/// Lower limit of the bytes of a buffer.
+/// Smallest size of a buffer in bytes.
 const LEAST: usize = 1 << 20;
 
 /// The two buffers. They are kept between transfers and reallocated for a transfer that needs larger ones, so that

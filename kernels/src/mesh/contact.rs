@@ -36,7 +36,7 @@ struct Point {
 }
 
 impl Contacts {
-    /// Finds the contacts of a mesh. `is_fluid` returns whether an element is a fluid, and `masses` returns the
+    /// Finds the contacts of a mesh. `is_fluid` returns whether an element is fluid, and `masses` returns the
     /// contribution of an element to the mass of each of its points.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,
@@ -128,7 +128,7 @@ mod tests {
         let basis = Basis::new(4).unwrap();
         let table = Tabulated::new(Order::Quadratic, &basis);
         let numbering = Numbering::new(&mesh, &basis).unwrap();
-        // The upper element is a fluid. With unit masses the matrices are `A A^T`.
+        // The upper element is fluid. With unit masses the matrices are `A A^T`.
         let masses = |_| vec![1.0; numbering.per_element()];
         let contacts = Contacts::of(&mesh, (&table, &numbering), |element| element == 1, masses);
         let mut sum = [0.0; 2];

@@ -11,7 +11,7 @@ pub(super) struct Masses<'a> {
     numbering: &'a Numbering,
     /// Contribution of every element, `[element][local point]`.
     own: Vec<f64>,
-    /// Whether each element is a fluid.
+    /// Whether each element is fluid.
     fluid: Vec<bool>,
     /// Total masses `[point]` of solids, followed by the masses of fluids if there are any.
     all: Vec<f64>,

@@ -68,7 +68,7 @@ fn faces_meet_and_the_rest_is_the_skin() {
     }
 }
 
-/// The error of a mesh that `spoil` has damaged, and its message.
+/// The error for a mesh that `spoil` has damaged, and its message.
 fn fault<const D: usize>(order: Order, spoil: impl Fn(&mut Parts<D>)) -> (Fault, String) {
     let mut parts = bricks([3; D], order);
     spoil(&mut parts);

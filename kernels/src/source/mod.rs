@@ -63,6 +63,6 @@ pub struct Source {
     pub point: Point,
     /// Moment tensor or force where the series has the value one.
     pub action: Action,
-    /// Number of its series among the series of the shot.
+    /// Index of its time series among those of the shot.
     pub series: usize,
 }

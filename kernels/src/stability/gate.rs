@@ -16,7 +16,7 @@ pub(super) const LANES: usize = 16;
 
 /// The cell must be checked in float64.
 pub(super) const LOOK: u32 = 1;
-/// The cell is a fluid.
+/// The cell is fluid.
 pub(super) const FLUID: u32 = 2;
 /// The cell is not VTI.
 pub(super) const NOT_VTI: u32 = 4;

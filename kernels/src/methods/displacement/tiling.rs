@@ -155,10 +155,10 @@ pub(super) fn words(tiling: &Tiling, cpu: &Cpu) -> String {
 }
 
 impl Choice {
-    /// The choice that suits the share of the caches that each of `threads` threads has. If the second level is
-    /// small, a 3-D grid is swept in wide tiles that fit in the third level, because any tile that fits in the second
-    /// would have more halo than cells; data are then prefetched. In 2-D, two planes swept together share most of
-    /// their data in the first level.
+    /// The choice that suits the share of the caches that each of `threads` threads has. If the second-level cache is
+    /// small, a 3-D grid is swept in wide tiles that fit in the third-level cache, because any tile that fits in the
+    /// second-level cache would have more halo than cells; data are then prefetched. In 2-D, two planes swept together
+    /// share most of their data in the first-level cache.
     fn new(p: &Padded, bytes: usize, caches: &Caches, threads: usize) -> Self {
         let second = caches.share(2, threads).unwrap_or(LARGE);
         match (second >= LARGE, p.ndim()) {
@@ -202,7 +202,7 @@ impl Choice {
         }
     }
 
-    /// Tiles of whole rows whose planes fit in half of the third level.
+    /// Tiles of whole rows whose planes fit in half of the third-level cache.
     fn wide(p: &Padded, bytes: usize, third: usize, threads: usize) -> Self {
         let rows = p.rows();
         let narrowest = NARROWEST.min(rows);
@@ -322,7 +322,7 @@ mod tests {
         Padded::new(&Grid::new_3d(n, [0.0; 3], [1.0; 3]), nb)
     }
 
-    /// Cells along `z`, rows, and planes swept together, for a second level of `kib` KiB.
+    /// Cells along `z`, rows, and planes swept together, for a second-level cache of `kib` KiB.
     fn choice(p: &Padded, kib: usize, threads: usize) -> [usize; 3] {
         let caches = Caches::given(kib << 10);
         let Choice {
@@ -355,13 +355,13 @@ mod tests {
         let caches = Caches::given(512 << 10);
         let two = Choice::new(&p, 4, &caches, 2);
         assert_eq!((two.columns % 2, two.ahead), (0, AHEAD));
-        // Long rows stay undivided with a small second level.
+        // Long rows stay undivided if the second-level cache is small.
         let tall = volume([1500, 100, 100], 24);
         assert_eq!(choice(&tall, 512, 1)[0], 1552);
         assert!(choice(&tall, 2048, 1)[0] < 1552);
     }
 
-    /// Wide tiles use at most half of the third level, and as many rows as that allows.
+    /// Wide tiles use at most half of the third-level cache, and as many rows as that allows.
     #[test]
     fn wide_tiles_leave_half_of_the_third_level() {
         let p = volume([200; 3], 48);

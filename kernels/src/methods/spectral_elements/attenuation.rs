@@ -92,7 +92,7 @@ impl Relaxation {
         f64::max(of(&self.tau_shear), of(&self.tau_bulk))
     }
 
-    /// A relaxation by a law of three mechanisms.
+    /// The relaxation with the three mechanisms of `law` for the quality factors of the shear and the bulk modulus.
     pub(super) fn by(law: &Law, quality: [f64; 2]) -> Self {
         let [(tau_shear, shear), (tau_bulk, bulk)] = quality.map(|q| {
             let loss = law.loss(q);

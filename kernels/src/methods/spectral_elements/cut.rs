@@ -32,7 +32,7 @@ pub(super) struct Cut {
     owner: Vec<u32>,
     /// Terms of all shared points, in the order of points and elements.
     terms: Vec<Term>,
-    /// Whether any element is a fluid, so that a step has a stage for fluids.
+    /// Whether any element is fluid, so that a step has a stage for fluids.
     has_fluid: bool,
 }
 
@@ -127,7 +127,7 @@ impl Cut {
         self.numbering.points()
     }
 
-    /// Whether any element of the mesh is a fluid.
+    /// Whether any element of the mesh is fluid.
     pub(super) fn has_fluid(&self) -> bool {
         self.has_fluid
     }

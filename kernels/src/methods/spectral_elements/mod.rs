@@ -323,7 +323,7 @@ impl<const D: usize> Setup<'_, D> {
         self.pml.map_or(0, kind)
     }
 
-    /// Whether an element is a fluid.
+    /// Whether an element is fluid.
     pub fn is_fluid(&self, element: usize) -> bool {
         self.is_of_fluid(self.mesh.regions()[element] as usize)
     }

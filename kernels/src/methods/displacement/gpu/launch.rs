@@ -17,9 +17,9 @@ use crate::methods::displacement::{FACE, GHOST, SLABS};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
-/// Threads of a block of the kernels of faces.
+/// Number of threads per block of the kernels of faces.
 const FACE_THREADS: usize = 128;
-/// Lines along z between row faces per block.
+/// Number of lines along z, between the faces along the rows, that one block processes.
 const LINES: usize = 32;
 
 /// The kernels of a run.

@@ -15,7 +15,7 @@ use crate::Error;
 
 /// A machine that runs a shot and its linearised run together.
 pub trait Linearises<const D: usize>: Machine<D> {
-    /// The perturbation of the medium in the form of the machine.
+    /// The perturbation of the medium in the layout that the machine uses.
     type Run;
 
     /// Prepares a run for a perturbation of the medium, with both wavefields at rest.

@@ -21,7 +21,7 @@ use crate::device::cpu::flushed;
 /// Perturbations of masses and dampings at the points of elements, `[block][lane][point]`.
 type Masses = Vec<[f32; 2]>;
 
-/// A perturbation of the medium in the form of the engine.
+/// A perturbation of the medium in the layout that the engine uses.
 struct Scattering<const D: usize> {
     /// Perturbations of the moduli in the blocks of solids.
     moduli: Vec<Stiffness>,
@@ -31,7 +31,7 @@ struct Scattering<const D: usize> {
     lightness: Vec<Stiffness>,
     /// Perturbations of masses and dampings in solids and in fluids.
     masses: [Masses; 2],
-    /// Absorbing faces: whether the element is a fluid, and the index of the force in the added forces.
+    /// Absorbing faces: whether the element is fluid, and the index of the force in the added forces.
     faces: Vec<(bool, usize, FaceChange<D>)>,
 }
 
@@ -113,7 +113,7 @@ impl<const D: usize> Scattering<D> {
     }
 }
 
-/// Whether an element is a fluid, and its block and lane.
+/// Whether an element is fluid, and its block and lane.
 fn home<const D: usize>(engine: &Engine<D>, element: usize) -> Option<(bool, (usize, usize))> {
     let of_fluid = || {
         let homes: &Homes = &engine.fluid.as_ref()?.homes;

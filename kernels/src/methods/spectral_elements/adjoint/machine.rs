@@ -6,7 +6,8 @@ use super::super::{Setup, Shot};
 use crate::Error;
 use crate::device::cpu::Cpu;
 
-/// Receives the watched values of the adjoint wavefield after a step, with the number of the step ([`Machine::watch`]).
+/// Receives the recorded values of the adjoint wavefield after a step, with the number of the step
+/// ([`Machine::watch`]).
 pub type Seen<'a> = dyn FnMut(usize, &[f32]) + 'a;
 
 /// Runs a shot forwards and its adjoint backwards, and sums the products of both wavefields, on processors or on a
@@ -34,7 +35,7 @@ pub trait Machine<const D: usize>: Sync {
     fn receivers_in_fluids(&self) -> Vec<(usize, u32)>;
 
     /// Makes [`Machine::back`] pass on the adjoint wavefield at the points of these elements; the flag indicates
-    /// whether an element is a fluid. Values are concatenated by element: for solids the displacement
+    /// whether an element is fluid. Values are concatenated by element: for solids the displacement
     /// `[point][component]`, for fluids the second derivative of the potential.
     fn watch(&mut self, elements: &[(u32, bool)]) -> Result<(), Error>;
 

@@ -27,7 +27,7 @@ pub struct Processors<const D: usize> {
     recorded: Vec<Kept<D>>,
     /// The adjoint run while the forward run occupies the engine.
     reversed: Option<(State<D>, Sources<D>)>,
-    /// Whether each watched element is a fluid, and its points.
+    /// Whether each recorded element is fluid, and its points.
     watched: Vec<(bool, Vec<u32>)>,
     largest: [f32; 2],
 }
@@ -88,7 +88,7 @@ impl<const D: usize> Processors<D> {
         }
     }
 
-    /// The watched values of the adjoint wavefield in the engine.
+    /// The values of the adjoint wavefield at the recorded elements of the engine.
     fn look(&self, values: &mut Vec<f32>) {
         values.clear();
         for (is_fluid, points) in &self.watched {

@@ -97,13 +97,13 @@ impl<const D: usize> Probes<D> {
         })
     }
 
-    /// The elements whose points must be watched in the adjoint run, and whether they are fluids.
+    /// The elements at whose points the adjoint wavefield must be recorded, and whether each of them is fluid.
     pub(super) fn elements(&self) -> impl Iterator<Item = (u32, bool)> {
         self.probes.iter().map(|probe| (probe.element, probe.fluid))
     }
 
     /// Adds the contribution of a step of the adjoint run, given by its number in the forward run; `values` are the
-    /// watched values of the adjoint wavefield, which is multiplied by `scale`.
+    /// recorded values of the adjoint wavefield, which is multiplied by `scale`.
     pub(super) fn add(&mut self, (sources, scale): (&[Source<D>], f64), step: usize, values: &[f32]) {
         let mut rest = values;
         for probe in &self.probes {

@@ -267,7 +267,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Records the watched values of a step, and passes them on when the buffer is full.
+    /// Records the adjoint wavefield of a step, and passes the values on when the buffer is full.
     pub(super) fn look(&mut self, step: usize, seen: &mut Seen<'_>) -> Result<(), Error> {
         let [solid, fluid] = self.levels();
         let (a, kernel) = (&*self.part.accelerator, &self.kernels.watch);
@@ -280,7 +280,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Passes on the watched values of the steps so far.
+    /// Passes on the recorded values of the steps so far.
     pub(super) fn show(&mut self, seen: &mut Seen<'_>) -> Result<(), Error> {
         match &mut self.watched {
             Some(watched) => watched.show(&*self.part.accelerator, &mut self.staging, seen),

@@ -10,7 +10,7 @@ use crate::methods::spectral_elements::mass::{InverseMass, damping};
 use crate::methods::spectral_elements::{Lumping, Setup};
 use std::collections::BTreeMap;
 
-/// The points of a subdomain in the form of the kernels.
+/// The points of a subdomain in the layout that the kernels read.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     /// Inverse mass of every point; zero for points of the other kind and for dressed points.

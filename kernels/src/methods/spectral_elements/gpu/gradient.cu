@@ -1,6 +1,6 @@
 // Kernels of gradients and linearised runs at single points: sums in double precision, points of absorbing faces,
-// watched values of the adjoint wavefield, the largest magnitude of the forward wavefield, and the forces of perturbed
-// masses and dampings.
+// recorded values of the adjoint wavefield, the largest magnitude of the forward wavefield, and the forces of
+// perturbed masses and dampings.
 
 struct Flush {
     REAL *sums;      // in single precision; set to zero

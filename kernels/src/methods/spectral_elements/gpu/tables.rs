@@ -297,7 +297,7 @@ pub fn relaxing(dimension: usize, points: usize, mechanisms: usize) -> usize {
 pub struct Places {
     /// Points whose contributions are summed, in ascending order.
     pub targets: Vec<i32>,
-    /// Where the places of a sum begin; one more than sums.
+    /// Index of the first place of every sum, and the number of all places at the end.
     pub starts: Vec<i32>,
     /// `element * points + point of it`; incoming contributions follow all of them.
     pub places: Vec<i32>,
@@ -386,7 +386,7 @@ impl Places {
 pub struct Spots {
     /// Indices of the entries.
     pub place: Vec<i64>,
-    /// The start of the sources of each entry; one more than entries.
+    /// Index of the first source of every entry; there is one element more than there are entries.
     pub first: Vec<i32>,
     /// Time series of each source.
     pub series: Vec<i32>,

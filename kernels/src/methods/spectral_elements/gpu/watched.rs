@@ -9,7 +9,7 @@ use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::adjoint::machine::Seen;
 use crate::methods::spectral_elements::boundary::FacePoint;
 
-/// Bytes of watched values that are buffered on the device.
+/// Number of bytes of recorded values that are buffered on the device.
 const WATCHED: usize = 32 << 20;
 
 /// The points of absorbing faces.
@@ -128,8 +128,8 @@ impl<A: Accelerator> Watched<A> {
         })
     }
 
-    /// Records the watched values of a step from these addresses of the displacement and of the second derivative of
-    /// the potential; returns true if the buffer is full.
+    /// Records the adjoint wavefield of a step from these addresses of the displacement and of the second derivative
+    /// of the potential; returns true if the buffer is full.
     pub fn take(
         &mut self,
         a: &A,

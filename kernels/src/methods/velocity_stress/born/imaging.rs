@@ -139,8 +139,8 @@ impl<T: Number> Imaging<T> {
         }
     }
 
-    /// Number of fields that are recorded of a step in addition to its velocities: stresses, then, for PP images with
-    /// lags, the sum of the normal strain rates.
+    /// Number of fields that are recorded in each step in addition to its velocities: stresses, then, for PP images
+    /// with lags, the sum of the normal strain rates.
     pub fn recorded(&self, program: &Discrete<T>) -> usize {
         let kinds: Vec<Kind> = self.sums.iter().map(|sums| sums.kind).collect();
         recorded(program, &kinds, !self.plain())

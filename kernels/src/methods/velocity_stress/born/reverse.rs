@@ -29,7 +29,7 @@ pub struct Memory<T: Number> {
     places: Vec<Place<T>>,
 }
 
-/// Number of values that are recorded of a step.
+/// Numbers of values that are recorded in each step.
 #[derive(Clone, Copy)]
 pub struct Recorded {
     /// Velocities, or the velocities of the boundary.

@@ -310,7 +310,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         Ok(())
     }
 
-    /// Converts the lines that were read into the form of the devices.
+    /// Converts the lines that were read to the layout that the devices use.
     fn prepare(&mut self, lines: usize) {
         use rayon::prelude::*;
         let (p, arrays) = (&self.padded, &self.arrays);

@@ -20,9 +20,9 @@ pub struct BoundarySaving<A: Accelerator> {
     with: Backwards<A>,
     /// Sizes with the boundary.
     pub sizes: Sizes,
-    /// The address of the boundary before a segment.
+    /// Address of the boundary values at the beginning of a segment.
     begin: u64,
-    /// The address of the velocities before a step; with a surface, those after it are needed as well.
+    /// Address of the velocities before a step; with a surface, those after it are needed as well.
     before: Option<u64>,
 }
 

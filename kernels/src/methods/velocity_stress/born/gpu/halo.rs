@@ -133,7 +133,7 @@ struct Exchange {
     streams: [Stream; 2],
 }
 
-/// The error of a device whose neighbour has stopped; the user sees the neighbour's own error.
+/// The error for a device whose neighbour has stopped; the user sees the neighbour's own error.
 fn stopped<E>(_: E) -> Error {
     Error::setup("another device of the shot has stopped")
 }

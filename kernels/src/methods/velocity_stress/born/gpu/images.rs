@@ -1,7 +1,7 @@
 //! Images on a device: the counterpart of [`super::super::imaging`] on processors, with the kernels of images.cu.
 //!
-//! As few fields as possible are recorded of a step in addition to its velocities: one pressure field for PP and PS,
-//! the force of S waves for SP, stresses for the energy. All other factors are computed in the reverse sweep, one
+//! As few fields as possible are recorded in each step in addition to its velocities: one pressure field for PP and
+//! PS, the force of S waves for SP, stresses for the energy. All other factors are computed in the reverse sweep, one
 //! kind after the other, in memory that the kinds share. Products are averaged to the nodes in every step, and only
 //! those in the model are kept, so that an image needs one number per lag and cell, however many fields its kind has.
 

@@ -31,7 +31,7 @@ pub struct Port<U, D> {
     pub down: Receiver<D>,
 }
 
-/// The error of a device whose server has stopped.
+/// The error for a device whose server has stopped.
 fn over<E>(_: E) -> Error {
     Error::setup("the run of the other devices of the shot has stopped")
 }
