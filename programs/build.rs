@@ -11,7 +11,9 @@ fn main() {
                 println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
             }
         }
-        Err(errors) => println!("cargo:warning=no MPI was found by mpicc: {errors:?}"),
+        Err(errors) => {
+            println!("cargo:warning=mpicc finds no MPI library; load an MPI module or set MPICC: {errors:?}")
+        }
     }
     // Without the feature, a different MPI does not require a new build.
     #[cfg(feature = "mpi")]

@@ -78,11 +78,11 @@ pub struct WholeRecords {
 }
 
 impl std::fmt::Display for WholeRecords {
-    /// A clause for the end of a message: `57 of the 100 records along axis 3 are whole`.
+    /// A clause for the end of a message: `57 of the 100 records along axis 3 are complete`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { axis, whole, of } = self;
         let are = if *whole == 1 { "is" } else { "are" };
-        write!(f, "{whole} of the {of} records along axis {axis} {are} whole")
+        write!(f, "{whole} of the {of} records along axis {axis} {are} complete")
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn host() -> String {
     text_of(&buffer)
 }
 
-/// The login name; without it the name of the effective user; without that the user's number.
+/// The login name; without one, the name of the effective user; without that, the user ID.
 fn user() -> &'static str {
     static USER: OnceLock<String> = OnceLock::new();
     USER.get_or_init(|| {

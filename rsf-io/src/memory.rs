@@ -21,7 +21,7 @@ pub fn gigabytes(bytes: f64) -> String {
     format!("{:.digits$} GB", bytes / 1e9)
 }
 
-/// The number of a line such as `MemAvailable: 123 kB`, in bytes.
+/// The value in a line such as `MemAvailable: 123 kB`, in bytes.
 fn kilobytes(text: &str, key: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.starts_with(key))?;
     let number: f64 = line.split_whitespace().nth(1)?.parse().ok()?;

@@ -73,8 +73,8 @@ impl Drop for Watch {
     }
 }
 
-/// The signal that came during a [`Watch`], if there was one. The caller must then end the run soon, with
-/// [`Error::Interrupted`](crate::Error::Interrupted). The call only loads an atomic number.
+/// The signal that arrived during a [`Watch`], if there was one. The caller must then end the run soon, with
+/// [`Error::Interrupted`](crate::Error::Interrupted). The call costs one atomic load.
 pub fn interrupted() -> Option<Signal> {
     match CAUGHT.load(Ordering::Relaxed) {
         0 => None,
@@ -102,8 +102,8 @@ pub(crate) fn end_on_signals(name: &str, mute: bool) {
             if mute || launched().is_some() {
                 sentence.clear();
             }
-            // SAFETY: the handler does only what handlers may do: it reads and sets atomic numbers, writes
-            // bytes that exist already, and raises the signal.
+            // SAFETY: the handler does only what handlers may do: it reads and sets atomic variables, writes bytes
+            // that exist already, and raises the signal.
             let registered = unsafe { low_level::register(signal, move || came(signal, &sentence)) };
             // A signal whose handler cannot be registered ends the program without a message.
             let _ = registered;

@@ -32,7 +32,7 @@ fn whole_records_are_read_with_a_warning() {
                 "warning: standard input: data file ./cut.rsf@ has 168 bytes of data, n1=4 n2=3 n3=5"
             ) && run
                 .err
-                .contains("3 of the 5 records along axis 3 are whole and are read"),
+                .contains("3 of the 5 records along axis 3 are complete and are read"),
             "{program}: {}",
             run.err
         );
@@ -51,7 +51,9 @@ fn whole_records_are_read_with_a_warning() {
     assert_eq!(listing.code, 0, "{}", listing.err);
     assert!(
         listing.err.contains("70% of the 240")
-            && listing.err.contains("3 of the 5 records along axis 3 are whole"),
+            && listing
+                .err
+                .contains("3 of the 5 records along axis 3 are complete"),
         "{}",
         listing.err
     );

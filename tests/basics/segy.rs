@@ -406,7 +406,7 @@ fn what_is_refused() {
         ("sfsegyread tape=text.sgy", "the 3200 bytes of the textual header"),
         (
             "sfsegyread tape=short.sgy",
-            "has no whole trace: a trace of 9 samples has 276 bytes (IBM reals)",
+            "has no complete trace: a trace of 9 samples has 276 bytes (IBM reals)",
         ),
         (
             "sfsegyread tape=strange.sgy",

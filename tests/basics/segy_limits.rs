@@ -25,7 +25,7 @@ fn files_of_su_that_were_cut_short_keep_their_byte_order() {
                 let text = bench.messages("sfsuread tape=cut.su tfile=h.rsf > cut.rsf");
                 let (traces, rest) = (cut / size, cut % size);
                 assert!(
-                    text.contains(&format!("cut.su has {rest} bytes after its last whole trace"))
+                    text.contains(&format!("cut.su has {rest} bytes after its last complete trace"))
                         && text.lines().count() == 1,
                     "{order} {samples} {cut}: {text}"
                 );

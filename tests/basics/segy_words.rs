@@ -47,7 +47,7 @@ fn verb_and_what_is_left_over() {
     let text = bench.messages("sfsegyread tape=more.sgy tfile=t.rsf > d.rsf");
     assert!(
         text.contains(
-            "has 5 bytes after its last whole trace: a trace of 4 samples has 256 bytes (IEEE reals)"
+            "has 5 bytes after its last complete trace: a trace of 4 samples has 256 bytes (IEEE reals)"
         ),
         "{text}"
     );

@@ -173,7 +173,7 @@ fn maps_of_the_ground_go_on_behind_a_state_with_the_same_bits() {
         assert!(
             refused
                 .err
-                .contains("pgv=, pgd= or pga= changed since the state was saved"),
+                .contains("pgv=, pgd= or pga= has changed since the state was saved"),
             "{words}: {}",
             refused.err
         );

@@ -175,13 +175,14 @@ class Segy(Scratch):
             data[3500:3502] = b"\2\1"
             self.two(data, 3504, count)
             self.same(self.store("t.sgy", data), VALUES, 0.004)
-        # The file has a zero byte in its text, then a name in other letters, and then no trace at all.
+        # First the file has a zero byte in its text, then also a name in Chinese characters; at last it has no trace
+        # at all.
         data = bytearray(plain)
         data[100] = 0
         self.same(self.store("\u5c0f\u6587\u4ef6.sgy", data), VALUES, 0.004)
         done = self.program(f"sfsegyread tape={self.store('text.sgy', plain[:3600])} tfile=h.rsf")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("no whole trace", done.stderr.decode())
+        self.assertIn("no complete trace", done.stderr.decode())
 
     def mapped(self, entries, where=0, root="segy-layout", letters="ascii"):
         """A file with a map of its trace header (revision 2.1, appendix D-8); if `where` is not 0, the binary header also gives the byte of the first trace."""

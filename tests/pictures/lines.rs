@@ -285,13 +285,13 @@ fn contours_lie_at_their_values() {
     assert_eq!(drawn("c=0.5").0, drawn("c=0.5 allpos=n").0);
     assert_eq!(drawn("c=-0.5,0.5").0, drawn("c=0.5").0);
     assert!(drawn("c=-0.5").1.contains("allpos=n draws them"));
-    // Lines that the user requested and that are left out are counted; lines whose values the program chooses are not.
+    // Levels that the user requested and that are left out are counted; levels that the program chooses are not.
     for (words, warning) in [
         (
             "c=-10,10",
-            "1 of 2 lines are left out, because their values are negative and allpos=y",
+            "1 of 2 contour levels are left out, because they are negative and allpos=y",
         ),
-        ("c0=-15 dc=10 nc=4", "2 of 4 lines are left out"),
+        ("c0=-15 dc=10 nc=4", "2 of 4 contour levels are left out"),
         ("c=5,15", ""),
         ("dc=10", ""),
         ("c=-10,10 allpos=n", ""),

@@ -91,7 +91,8 @@ fn staggered_runs_with_long_steps_are_those_with_short_ones() {
     }
 }
 
-/// Memory variables are integrated by another scheme than the waves are; most of the resulting error is removed.
+/// Memory variables are integrated by a scheme that differs from that of the waves; most of the resulting error is
+/// removed.
 #[test]
 fn exact_time_holds_with_attenuation() {
     let desk = Desk::new();

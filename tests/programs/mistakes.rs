@@ -199,11 +199,11 @@ fn quality_factors_that_are_not_constant_are_warned_of() {
     for (words, expected) in [
         (
             "qband=0.01,100",
-            "which 3 relaxation times cannot keep constant over a factor of 10000",
+            "3 relaxation times cannot keep it constant over a factor of 10000 in frequency",
         ),
         (
             "qmech=1",
-            "which 1 relaxation time cannot keep constant over a factor of 12",
+            "1 relaxation time cannot keep it constant over a factor of 12 in frequency",
         ),
         ("qband=2,20", ""),
         ("qmech=4 qband=1,40", ""),

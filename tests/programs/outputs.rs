@@ -233,7 +233,7 @@ fn tiles_are_printed_and_what_is_none_is_refused() {
     let desk = desk(2);
     let run = shoot(&desk, 2, "device=cpu verb=y");
     assert!(
-        run.code == 0 && run.err.contains("of the second level per thread; caches "),
+        run.code == 0 && run.err.contains("of the second-level cache per thread; caches "),
         "{run:?}"
     );
     let run = shoot(&desk, 2, "device=cpu verb=y tile=16");

@@ -169,7 +169,7 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     );
     tried(
         &go.replace("rec=rec.rsf", "rec=sou.rsf"),
-        &["rec= changed since the state was saved"],
+        &["rec= has changed since the state was saved"],
     );
     let mut wavelet = shot::wavelet(2);
     wavelet[2 * 19] += 1.0;

@@ -172,7 +172,7 @@ fn a_reader_gets_what_was_written_into_the_pipe() {
     let run = desk.sh("sfbasics window < got > out.rsf");
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(
-        run.err.contains("records along axis 3 are whole and are read"),
+        run.err.contains("records along axis 3 are complete and are read"),
         "{}",
         run.err
     );

@@ -285,11 +285,11 @@ fn states_that_do_not_fit_are_refused() {
         ),
         (
             "resume=state sou=sous2.rsf < data.rsf",
-            "sou= and rec= of all shots changed since the state was saved",
+            "sou= and rec= of all shots has changed since the state was saved",
         ),
         (
             "resume=state rec=rec2.rsf < data.rsf",
-            "sou= and rec= of all shots changed since the state was saved",
+            "sou= and rec= of all shots has changed since the state was saved",
         ),
         (
             "resume=state tau=0.009 < data.rsf",

@@ -298,6 +298,6 @@ fn models_that_are_cut_short() {
     refused(
         &format!("vp={} vs=1 ro=1 dim=3", file.path().display()),
         None,
-        &["(3 of the 5 records along axis 3 are whole; sfwindow takes them out)"],
+        &["(3 of the 5 records along axis 3 are complete; sfwindow takes them out)"],
     );
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::read_text;
 
 /// Reads the file `named` in `list`, a file of sources. It is searched for in the folder of the run, and then in the
-/// folder of the list.
+/// folder of that file.
 ///
 /// # Errors
 /// Returns an error for a file that exists in neither place, or a line without a number.

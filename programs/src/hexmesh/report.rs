@@ -195,12 +195,12 @@ impl Report {
                 self.figures.iter().map(|f| f.evenness).collect(),
             ),
             (
-                "step over the smallest 1 to 10",
+                "stable step over smallest stable step 1 to 10",
                 [1.0, 10.0],
                 over_least(self.steps.as_ref().map_or(&[][..], |bound| &bound.each)),
             ),
             (
-                "frequency over the lowest 1 to 10",
+                "frequency over lowest frequency 1 to 10",
                 [1.0, 10.0],
                 over_least(&self.frequencies),
             ),

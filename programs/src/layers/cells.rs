@@ -53,7 +53,7 @@ impl Table {
     }
 }
 
-/// The nodes below one place (or the points half a cell beyond it), before their depths are known.
+/// The nodes below one position in x and y (or points half a cell beyond the nodes), before their depths are known.
 pub(super) struct Line<'a> {
     cells: &'a Cells<'a>,
     around: Vec<Column>,
@@ -82,8 +82,8 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The line of nodes below a place, or of points half a cell beyond the nodes along the axes z, x, y that
-    /// `beyond` selects.
+    /// The line of nodes below a position in x and y, or of points half a cell beyond the nodes along the axes z, x, y
+    /// that `beyond` selects.
     pub(super) fn line(&'a self, place: [usize; 2], beyond: [bool; 3]) -> Line<'a> {
         let mut around = self.columns.around(place, [beyond[1], beyond[2]]);
         let span = |horizon: usize| {

@@ -116,7 +116,7 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
     Ok((mesh, numbers))
 }
 
-/// The error of an element with a node that is not in $Nodes.
+/// The error for an element with a node that is not in $Nodes.
 fn missing(name: &str, file: &Sections, (block, element): (&Block, usize), tag: u64) -> anyhow::Error {
     anyhow!(
         "{name}: {} names node {tag}, which is not in $Nodes; save the whole mesh again",

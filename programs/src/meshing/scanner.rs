@@ -35,7 +35,7 @@ impl<'a> Scanner<'a> {
         self.at += space.count();
     }
 
-    /// The next word, without moving; `None` at the end.
+    /// The next word, without consuming it; `None` at the end.
     pub(super) fn peek(&mut self) -> Option<&'a [u8]> {
         self.skip_space();
         let rest = &self.bytes[self.at..];

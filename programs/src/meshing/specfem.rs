@@ -295,8 +295,7 @@ fn elements(scanner: &mut Scanner, nodes: usize) -> Result<(usize, Vec<i32>)> {
     Ok((per_element, elements))
 }
 
-/// The error of a list of elements with a wrong number of words, which names the first line of another
-/// length.
+/// The error for a list of elements with a wrong number of words, which names the first line of another length.
 fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
     let (mut rest, mut usual) = (scanner.clone(), None);
     loop {

@@ -24,10 +24,11 @@ pub const TDC: Param = Param::bool("tdc").default("n").doc(
 /// (their clock).
 pub const CLOCK: &str = "clock";
 
-/// The largest first sample of a history that is considered to begin at rest, as a fraction of its largest value.
+/// The largest first sample of a time function that is considered to begin at rest, as a fraction of its largest
+/// value.
 pub const AT_REST: f64 = 0.03;
 
-/// The largest fraction of a history that its transform may lose. Brune's moment rate with its peak after ten
+/// The largest fraction of a time function that its transform may lose. Brune's moment rate with its peak after ten
 /// steps loses 0.4 %.
 const LOST: f64 = 0.01;
 
@@ -70,9 +71,8 @@ impl Timing {
     /// The timing of a run of `steps` steps of `dt` (s) whose sources have these series, with first samples at `first`
     /// (in steps), and this frequency band; with `exact` the series are transformed.
     ///
-    /// # Errors
-    /// Returns an error for a history that does not begin at rest, or has frequencies that the steps cannot
-    /// represent.
+    /// # Errors Returns an error for a time function that does not begin at rest, or has frequencies that the steps
+    /// cannot represent.
     pub fn of(
         exact: Option<ExactTime>,
         (steps, dt): (usize, f64),
@@ -251,12 +251,10 @@ impl ExactTime {
         self.steps - self.requested
     }
 
-    /// Transforms histories that begin at `first` steps to the time of the steps; `what` names them in
-    /// messages.
+    /// Transforms time functions that begin at `first` steps to the time of the steps; `what` names them in messages.
     ///
-    /// # Errors
-    /// Returns an error for a history that does not begin at rest, or has frequencies that the steps cannot
-    /// represent.
+    /// # Errors Returns an error for a time function that does not begin at rest, or has frequencies that the steps
+    /// cannot represent.
     pub fn sources(&self, series: &mut [Vec<f32>], first: f64, what: &str) -> anyhow::Result<()> {
         let plan = self.of_sources(first);
         series.par_iter_mut().enumerate().try_for_each(|(k, series)| {
@@ -274,7 +272,7 @@ impl ExactTime {
         })
     }
 
-    /// The transform of histories that begin at `first` steps.
+    /// The transform of time functions that begin at `first` steps.
     fn of_sources(&self, first: f64) -> TimeDispersion {
         TimeDispersion::new(Sampling {
             samples: self.requested,
@@ -301,7 +299,7 @@ impl ExactTime {
         self.of_sources(first).to_steps_adjoint(derivatives)
     }
 
-    /// Refuses a history that does not begin at rest, or whose transform `back` differs too much from it.
+    /// Refuses a time function that does not begin at rest, or whose transform `back` differs too much from it.
     fn check(&self, given: &[f64], back: &[f64], first: f64, name: &str) -> anyhow::Result<()> {
         let largest = given.iter().fold(0.0f64, |most, x| most.max(x.abs()));
         let onset = beginning(given, first);
@@ -347,7 +345,7 @@ impl ExactTime {
     }
 }
 
-/// The magnitude at time zero of a history sampled from `first` steps on: the least among its first sample and
+/// The magnitude at time zero of a time function sampled from `first` steps on: the least among its first sample and
 /// extrapolations by a line and a parabola.
 fn beginning(series: &[f64], first: f64) -> f64 {
     match *series {

@@ -3,7 +3,7 @@
 
 use super::exact_time::Timing;
 
-/// The number of time windows whose largest records are kept.
+/// The least number of time windows in a long run. When there are twice as many, they are merged in pairs.
 const WINDOWS: usize = 64;
 
 /// The fraction of all windows through which records must rise without a pause until the end, and the factor of

@@ -44,9 +44,9 @@ pub fn uneven(job: &Job, law: &Law, (q, [low, high]): (f64, [f64; 2]), cure: &st
         ));
     } else {
         job.warn(&format!(
-            "Q is wrong by up to {:.0} % between {low:.4} and {high:.4} Hz, which {times} cannot keep \
-            constant over a factor of {:.0} (3 can over 12, to 3 %): give a narrower qband=, the band of the \
-            waves{cure}",
+            "Q is wrong by up to {:.0} % between {low:.4} and {high:.4} Hz: {times} cannot keep it constant over a \
+            factor of {:.0} in frequency (3 relaxation times keep it within 3 % over a factor of 12); give a \
+            narrower qband=, the band of the waves{cure}",
             100.0 * off,
             high / low
         ));

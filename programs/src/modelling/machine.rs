@@ -442,7 +442,7 @@ pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
     Ok(Cpu::new(threads(job, ranks)?)?)
 }
 
-/// The number of these threads.
+/// The number of threads that `threads=` or the environment requests; otherwise this rank's share of the cores.
 fn threads(job: &Job, ranks: usize) -> anyhow::Result<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let count = match job.int_opt("threads")? {

@@ -106,7 +106,8 @@ with fx= and fz= gives the force",
 const FLAT_TENSOR: &str = "a moment tensor needs three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take such files. In 2-D sou= names the \
 points (x, z), and src=moment with mxx=, mzz= and mxz= (or mech=) gives the components in the plane";
 
-/// The same parameters for 3-D programs that read sources and receivers only as points, not from such files.
+/// Parameters for files of sources and stations, which 3-D programs that read only points do not take, with advice on
+/// what they take instead.
 pub const POINTS: [Param; 4] = [
     Param::elsewhere("cmt").doc(POINTS_TENSOR),
     Param::elsewhere("quakeml").doc(POINTS_TENSOR),
@@ -124,7 +125,7 @@ myy=, mzz=, mxy=, mxz= and myz= (or mech=) gives the moment tensor";
 const STATIONS: Param = Param::elsewhere("stations")
     .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers");
 
-/// The same for the displacement programs.
+/// Parameters that the displacement programs do not take, with advice on what they take instead.
 pub const WAVELETS: [Param; 9] = [
     Param::elsewhere("vp")
         .known_as(&["vs", "vel", "velocity"])

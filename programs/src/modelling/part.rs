@@ -12,7 +12,7 @@ pub struct Part {
     before: usize,
     /// Steps from one snapshot to the next.
     pub every: usize,
-    /// The step of the current snapshot, its number, and the number of values written of it.
+    /// The step of the current snapshot, its number, and how many of its values have been written.
     coming: Option<usize>,
     number: usize,
     written: usize,

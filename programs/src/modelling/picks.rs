@@ -243,8 +243,7 @@ fn listed(numbers: &[usize]) -> String {
 fn known(name: &str, entry: Option<&str>) -> anyhow::Result<()> {
     ensure!(
         entry != Some(""),
-        "the header of {name} has an empty shots=, because its shots were reversed or joined in another order than that \
-        of their numbers: put them into ascending order, and set the list with sfput shots="
+        "the header of {name} has an empty shots=, because its shots were reversed or joined in an order that is not that of their numbers: put them into ascending order, and set the list with sfput shots="
     );
     Ok(())
 }

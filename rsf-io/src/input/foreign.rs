@@ -6,7 +6,7 @@ use crate::file_id::{FileId, file_id};
 use crate::header::TERMINATOR;
 use crate::pipe;
 
-/// The first bytes of files that are not datasets, with the kind of the file and a program that reads it.
+/// The first bytes of files that are not datasets, with the kind of the file and, for some, a program that reads it.
 const KNOWN: [(&[u8], &str); 20] = [
     (b"\x89PNG", "a picture (PNG)"),
     (b"GIF8", "a picture (GIF)"),

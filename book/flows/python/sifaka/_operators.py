@@ -86,7 +86,7 @@ def linop(program: str, model: Any, data: Any = None, /, *, progress: Progress =
 
 
 def compare(written: rsfdata.Dataset, data: rsfdata.Dataset, call: Call) -> None:
-    """Warns if the data that a program writes have other axes than the data that its adjoint reads."""
+    """Warns if the data that a program writes have axes that differ from those of the data that its adjoint reads."""
     pairs = enumerate(itertools.zip_longest(written.axes, data.axes, fillvalue=rsfdata.Axis(1)), 1)
     differ = [(number, pair) for number, pair in pairs if different(*pair)]
     if differ:

@@ -41,7 +41,7 @@ static PARAMS: [Param; 16] = [
     Param::bool("allpos").default("n").doc("y: data are positive"),
     Param::bool("polarity")
         .default("n")
-        .doc("y: the order of the bytes is reversed"),
+        .doc("y: reverse the polarity (every byte becomes 255 minus its value)"),
     Param::bool("symcp")
         .default("n")
         .doc("y: bytes are symmetric about 128, for a palette of 255 colours"),
@@ -280,7 +280,7 @@ fn quantile(values: &mut [f32], percent: f32) -> f32 {
     *values.select_nth_unstable_by(place.min(last), f32::total_cmp).1
 }
 
-/// The order of the bytes.
+/// How values are mapped to bytes.
 #[derive(Clone, Copy)]
 struct Turns {
     allpos: bool,

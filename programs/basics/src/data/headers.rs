@@ -51,7 +51,7 @@ pub fn meanings(
         // The command line has keys 1 to 9 only.
         let given = if i <= 9 { job.text(&key)? } else { None };
         let name = given.or_else(|| input.header().text(&key));
-        all.push((name.unwrap_or_else(|| unnamed(i)), "a key that was added"));
+        all.push((name.unwrap_or_else(|| unnamed(i)), "an additional key (key#=)"));
     }
     Ok(all)
 }

@@ -146,7 +146,8 @@ impl Operator {
         .find(is_there)
     }
 
-    /// Warns, once, if the data that the program writes have other axes than the data that its adjoint reads.
+    /// Warns, once, if the data that the program writes have axes that differ from those of the data that its adjoint
+    /// reads.
     fn compare_axes(&self, job: &Job, written: &Input, data: &Input) {
         let differ = different_axes(written, data);
         if differ.is_empty() {

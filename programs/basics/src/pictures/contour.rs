@@ -49,19 +49,19 @@ const OWN: [Param; 33] = [
     Param::int("nc")
         .default("50")
         .range("1 to 10000", Some(1.0), Some(10000.0))
-        .doc("largest number of lines (with c0= and dc=, the exact number of values)"),
-    real("c0", "a round number", "value of the first line"),
+        .doc("largest number of contour levels (with c0= and dc=, the exact number)"),
+    real("c0", "a round number", "first contour level"),
     real(
         "dc",
         "a round number",
-        "difference between the values of neighbouring lines, more than 0",
+        "interval between contour levels, more than 0",
     ),
     Param::floats("c")
         .default_text("from c0= dc= nc=")
-        .doc("values of the lines"),
+        .doc("contour levels"),
     Param::input("cfile")
         .default_text("from c=")
-        .doc("file with the values of the lines"),
+        .doc("file with the contour levels"),
     Param::bool("allpos")
         .default("y")
         .doc("y: no lines for negative values (other lines are drawn whole, even next to negative samples)"),
@@ -71,7 +71,7 @@ const OWN: [Param; 33] = [
     word(
         "color",
         "one pen",
-        "colour table for the values of the lines, as in sfgrey",
+        "colour table for the contour levels, as in sfgrey",
     ),
     Param::bool("polarity")
         .default("n")
@@ -169,7 +169,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     delivery.picture(&page.close()?)
 }
 
-/// Warns of lines that allpos=y leaves out, if it leaves out all lines or if the user gave their values.
+/// Warns of contour levels that allpos=y leaves out, if it leaves out all of them or if the user gave them.
 fn warn_of_left_out(job: &Job, levels: &[f32]) -> Result<()> {
     let negative = levels.iter().filter(|level| **level < 0.0).count();
     if negative == 0 || !job.flag("allpos")? {
@@ -177,10 +177,10 @@ fn warn_of_left_out(job: &Job, levels: &[f32]) -> Result<()> {
     }
     let given = ["c", "c0"].iter().any(|key| job.given(key)) || job.has_input("cfile");
     if negative == levels.len() {
-        job.warn("there is no line: all values of lines are negative, and allpos=y (the default) leaves these out; allpos=n draws them");
+        job.warn("there is no contour: all levels are negative, and allpos=y (the default) leaves these out; allpos=n draws them");
     } else if given {
         job.warn(&format!(
-            "{negative} of {} lines are left out, because their values are negative and allpos=y (the default) leaves these out; allpos=n draws them",
+            "{negative} of {} contour levels are left out, because they are negative and allpos=y (the default) leaves these out; allpos=n draws them",
             levels.len()
         ));
     }
@@ -195,7 +195,7 @@ fn ends(plane: &Plane) -> Result<(f64, f64)> {
     });
     ensure!(
         low <= high,
-        "there is no line to draw: all values are NaN or infinite"
+        "there is no contour to draw: all values are NaN or infinite"
     );
     let (low, high) = (f64::from(low), f64::from(high));
     // A constant plane also has a bar, with its value in the middle.
@@ -207,13 +207,13 @@ fn ends(plane: &Plane) -> Result<(f64, f64)> {
     Ok((low - half, high + half))
 }
 
-/// The values of the lines.
+/// The contour levels.
 fn values(job: &mut Job, (low, high): (f64, f64)) -> Result<Vec<f32>> {
     if job.has_input("cfile") {
         let mut file = job.input("cfile")?;
         ensure!(
             file.len() <= MOST_LEVELS as u64,
-            "{} holds {} values of lines, but at most {MOST_LEVELS} are drawn",
+            "{} holds {} contour levels, but at most {MOST_LEVELS} can be drawn: give fewer",
             file.name(),
             file.len()
         );

@@ -213,7 +213,7 @@ fn header(scanner: &mut Scanner) -> Result<(Version, Form)> {
             match one {
                 [1, 0, 0, 0] => Form::Little,
                 [0, 0, 0, 1] => Form::Big,
-                _ => return Err(scanner.wrong("the order of bytes is not recognisable")),
+                _ => return Err(scanner.wrong(format!("the byte order is not recognisable: the four bytes {one:?} must be the integer 1; save the mesh again"))),
             }
         }
         _ => {

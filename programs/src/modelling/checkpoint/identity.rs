@@ -23,7 +23,7 @@ pub const FREE: [&str; 15] = [
     "resume",
 ];
 
-/// The same for programs that sum over the shots of a survey.
+/// Parameters that do not change the results of programs that sum over the shots of a survey.
 const FREE_OF_SUMS: [&str; 15] = [
     "threads",
     "device",
@@ -169,7 +169,9 @@ impl Identity {
         }
         for (name, sum) in &self.contents {
             if header.label(&content(name)) != Some(&format!("{sum:016x}")) {
-                differences.push(format!("{name} changed since the state was saved"));
+                differences.push(format!(
+                    "the content of {name} has changed since the state was saved"
+                ));
             }
         }
         if differences.is_empty() && header.label("sources") != Some(&self.sources_until(header.step)) {

@@ -147,8 +147,8 @@ impl shot::Engine for Engine {
     }
 }
 
-/// Creates the engine of the first shot, and sets it to each further shot. On processors it keeps its medium; on GPUs a
-/// new engine is created for every shot.
+/// Creates the engine for the first shot. For every further shot, an engine on processors is reset and keeps its
+/// medium; on GPUs a new engine is created.
 pub fn again(
     job: &Job,
     run: &Run,

@@ -137,7 +137,10 @@ fn nodes_are_as_large_as_the_ranks_allow() {
     let lens = |hosts: &[&str], shots: Range<usize>, most: usize| {
         let mut all = answers(hosts, |world| nodes_of_ranks(shots.clone(), most, world));
         let first = all.swap_remove(0);
-        assert!(all.iter().all(|other| *other == first), "all ranks have the same");
+        assert!(
+            all.iter().all(|other| *other == first),
+            "all ranks must have the same nodes"
+        );
         let mut from = shots.start;
         for node in &first {
             assert_eq!(node.start, from);

@@ -1,4 +1,4 @@
-//! Sources in absolute units, for programs on grids and on meshes: mechanisms and histories from parameters and
+//! Sources in absolute units, for programs on grids and on meshes: mechanisms and time functions from parameters and
 //! files.
 
 mod plane;
@@ -17,10 +17,10 @@ use quakes::Placed;
 use rsf_io::{Input, Job};
 use series::refined;
 
-/// The largest number of histories whose frequency bands are determined; they are evenly spread over all histories.
+/// The largest number of time functions whose frequency bands are determined; they are evenly spread over all.
 const LOOKED_AT: usize = 64;
 
-/// The largest number of samples of a history that are analysed; longer histories are sampled at longer intervals.
+/// The largest number of samples of a time function that are analysed; longer ones are sampled at longer intervals.
 const SAMPLES: f64 = 1e6;
 
 /// The meaning of the series of sources.
@@ -38,7 +38,7 @@ pub struct Sources {
     pub list: Vec<Source>,
     /// Time series; sources with the same time function share one.
     pub series: Vec<Vec<f32>>,
-    /// The widest band of their whole histories, which does not depend on the end of the run.
+    /// The widest band of their whole time functions, which does not depend on the end of the run.
     pub band: Band,
     /// Largest first sample of a series of samples, as a fraction of its largest value.
     pub begins: f64,
@@ -105,7 +105,7 @@ pub fn read_placed(
     sampled(job, given, time, what)
 }
 
-/// Sources before their histories are sampled.
+/// Sources before their time functions are sampled.
 struct Unsampled {
     /// The time at which the run begins, s.
     begin: f64,
@@ -194,7 +194,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     Ok(sources)
 }
 
-/// The time at which a run must begin to contain all histories from their beginnings: zero, or an earlier time.
+/// The time at which a run must begin to contain all time functions from their beginnings: zero, or an earlier time.
 fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
     let of = |k: usize| {
         let onset = onsets.map_or(0.0, |o| f64::from(o[k]).min(0.0));
@@ -205,8 +205,8 @@ fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
         .fold(0.0, f64::min)
 }
 
-/// The moment divided by the final moment, or the force divided by its strength, step by step from a time of the
-/// history on. A moment is the sum of its rates in the middle of the steps, unless the history is the moment itself.
+/// The moment divided by the final moment, or the force divided by its strength, step by step, beginning at a given
+/// time. A moment is the sum of its rates in the middle of the steps, unless the time function is the moment itself.
 fn strengths<'a>(
     action: Action,
     history: &'a TimeFunction,
@@ -234,11 +234,11 @@ fn strengths<'a>(
     })
 }
 
-/// The largest of the [`strengths`] during a whole history.
+/// The largest of the [`strengths`] during a whole time function.
 fn largest_strength(action: Action, history: &TimeFunction, dt: f64, rate: bool) -> f32 {
     let [begin, end] = history.span();
     let steps = ((end - begin) / dt).ceil();
-    // A history without an end has no largest value that a run can reach.
+    // The time function is too long to be sampled, or has no end: its largest value is not determined.
     if steps.is_nan() || steps >= SAMPLES {
         return 0.0;
     }
@@ -276,7 +276,8 @@ fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, (begin, 
     }
 }
 
-/// The largest first sample of the histories given by samples, as a fraction of its history's largest value.
+/// The largest first sample of the time functions given by samples, each as a fraction of the largest value of its
+/// time function.
 fn begins(histories: &[TimeFunction]) -> f64 {
     let share = |history: &TimeFunction| match history {
         TimeFunction::Series { values, .. } => first_share(values.iter().copied()),
@@ -285,7 +286,7 @@ fn begins(histories: &[TimeFunction]) -> f64 {
     histories.iter().map(share).fold(0.0, f64::max)
 }
 
-/// Properties of whole histories.
+/// Properties of source time functions over their whole duration.
 struct Whole {
     /// The widest band.
     band: Band,
@@ -293,7 +294,7 @@ struct Whole {
     largest: f32,
 }
 
-/// Analyses whole histories. A history that is truncated at the end of the run would appear to have a step there, which
+/// Analyses whole time functions. One that is truncated at the end of the run would appear to have a step there, which
 /// does not occur in the waves.
 fn whole(
     actions: &[Action],
@@ -308,7 +309,7 @@ fn whole(
     for history in histories.iter().step_by(histories.len().div_ceil(LOOKED_AT)) {
         let [begin, end] = history.span();
         let step = dt.max((end - begin) / SAMPLES);
-        // Zeros after the history make the spectrum dense enough to determine a frequency.
+        // Zeros after the time function make the spectrum dense enough to determine a frequency.
         let samples = ((end - begin) / step).ceil() as usize + 1;
         let at = |k: usize| value(actions[0], history, begin + (k as f64 + 0.5) * step);
         let mut trace: Vec<f32> = (0..samples).map(at).collect();
@@ -401,7 +402,7 @@ fn finite(file: &mut Input) -> anyhow::Result<Vec<f32>> {
     Ok(values)
 }
 
-/// One history for all sources, or one for each, for steps of `dt` seconds.
+/// One time function for all sources, or one for each, for steps of `dt` seconds.
 fn histories(job: &mut Job, count: usize, dt: f64) -> anyhow::Result<Vec<TimeFunction>> {
     if !job.has_input("series") {
         return Ok(vec![built_in(job)?]);
@@ -431,7 +432,7 @@ fn histories(job: &mut Job, count: usize, dt: f64) -> anyhow::Result<Vec<TimeFun
     Ok(series.map(|series| refined(series, dt)).collect())
 }
 
-/// The history of stf=.
+/// The time function of stf=.
 fn built_in(job: &Job) -> anyhow::Result<TimeFunction> {
     let positive = |key: &str, what: &str| -> anyhow::Result<f64> {
         let stf = job.choice("stf")?;

@@ -32,14 +32,14 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// True if histories are samples of the moments themselves, regardless of rate=, which describes series=.
+    /// True if the time functions are samples of the moments themselves, regardless of rate=, which describes series=.
     pub fn has_samples(&self) -> bool {
         let is_series = |history: &TimeFunction| matches!(history, TimeFunction::Series { .. });
         self.histories.iter().any(is_series)
     }
 
-    /// The onset of each source, s, such that its centroid lies at the shift. A source uses the history with its
-    /// number, or the only history.
+    /// The onset of each source, s, such that its centroid lies at the shift. A source uses the time function with its
+    /// number, or the only one.
     pub fn onsets(&self, histories: &[TimeFunction]) -> Vec<f32> {
         let each = self.shifts.iter().enumerate();
         each.map(|(k, shift)| (shift - centroid(&histories[k % histories.len()])) as f32)
@@ -47,8 +47,8 @@ impl Placed {
     }
 }
 
-/// The centroid time of a moment or a force after the beginning of the history, s; series and sines have
-/// their own times.
+/// The centroid time of a moment or a force after the beginning of the time function, s; series and sines have their
+/// own times.
 fn centroid(history: &TimeFunction) -> f64 {
     match history {
         TimeFunction::Series { .. } | TimeFunction::Sine { .. } => 0.0,
@@ -58,9 +58,9 @@ fn centroid(history: &TimeFunction) -> f64 {
     }
 }
 
-/// Earthquakes and forces as sources. The command line may give their histories. `bells` selects the moments
-/// that follow the Gaussian itself instead of its integral; its argument is true if the command line does not
-/// give the histories.
+/// Earthquakes and forces as sources. The command line may give their time functions. `bells` selects the moments that
+/// follow the Gaussian itself instead of its integral; its argument is true if the command line does not give the time
+/// functions.
 ///
 /// # Errors
 /// Returns an error for files of time functions that are missing or too short, and the errors of `bells`.

@@ -8,8 +8,8 @@ use rsf_io::Job;
 /// A time function is silent if its largest value is at most this fraction of the largest value of all.
 const SILENT: f32 = 1e-6;
 
-/// Refuses sources of zero strength. Warns of histories, the longest of which lasts `longest` seconds, that
-/// begin after the end of the run, reach their `largest` value after it, or lie between two steps.
+/// Refuses sources of zero strength. Warns of time functions, the longest of which lasts `longest` seconds, that begin
+/// after the end of the run, reach their `largest` value after it, or lie between two steps.
 pub fn refuse(
     job: &Job,
     sources: &Sources,

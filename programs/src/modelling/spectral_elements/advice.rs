@@ -133,7 +133,7 @@ pub enum Whose {
     Sources,
     /// The places of receivers.
     Receivers,
-    /// The places of a map of the ground.
+    /// The places of a map of peak ground motion.
     Map,
 }
 

@@ -58,8 +58,8 @@ impl<const D: usize> Engine<D> {
     }
 }
 
-/// Creates the engine of the first shot, and sets it to each further shot, which changes only sources, receivers and
-/// fields.
+/// Creates the engine for the first shot, and resets it for every further shot, which changes only sources, receivers
+/// and fields.
 pub fn again<const D: usize>(
     run: &Run<D>,
     on: Resources<'_>,

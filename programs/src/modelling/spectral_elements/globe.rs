@@ -237,7 +237,7 @@ pub fn fill<const D: usize>(
             let fluid = matches!(rocks.media[*region as usize].law, Law::Fluid(_));
             if fluid != (matter.vsv == 0.0) {
                 bail!(
-                    "element {element} at a radius of {inside} m is {} in materials= but {} in model={word}: its faces must keep to the model's fluids (sfhexmesh sphere=y model=)",
+                    "element {element} at a radius of {inside} m is {} in materials= but {} in model={word}: faces of elements must lie on the boundaries between the fluids and solids of the model (sfhexmesh sphere=y model= makes such a mesh)",
                     if fluid { "fluid" } else { "solid" },
                     if fluid { "solid" } else { "fluid" }
                 );

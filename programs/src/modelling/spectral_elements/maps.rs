@@ -126,7 +126,7 @@ fn on_the_ground<const D: usize>(mesh: &Mesh<D>, axes: &[Axis]) -> Vec<Option<[f
     depths.into_iter().enumerate().map(point).collect()
 }
 
-/// A map of the largest horizontal values on the ground.
+/// A map of the peak horizontal motion of the ground.
 #[derive(Clone, Debug)]
 pub struct Peaks {
     /// The parameter, the quantity and the unit of the map.

@@ -68,7 +68,7 @@ struct Run<const D: usize> {
     spreads: Spreads,
     /// The cable of data=das, whose channels take the place of the receivers.
     fibre: Option<Fibre>,
-    /// The map of the largest values on the ground, whose places come after the receivers.
+    /// The map of peak ground motion, whose places come after the receivers.
     peaks: Option<Peaks>,
     /// The time step, and the time of the first step, s.
     dt: f64,

@@ -60,9 +60,9 @@ pub(super) const MESH: &[Param] = &[
     Param::float("mxz").default("0").doc("moment tensor, N m"),
     Param::float("fx").default("0").doc("force, N"),
     Param::float("fz").default("0").doc("force, N, downwards"),
-    Param::float("strike").default("0").doc("angle of a double couple, degrees"),
-    Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("angle of a double couple, degrees"),
-    Param::float("rake").default("0").doc("angle of a double couple, degrees"),
+    Param::float("strike").default("0").doc("strike of the fault plane of a double couple, degrees clockwise from north"),
+    Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("dip of the fault plane of a double couple, degrees from the horizontal"),
+    Param::float("rake").default("0").doc("rake of a double couple: angle from the strike to the slip in the fault plane, degrees"),
     Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; the y axis is 90 degrees further"),
     Param::input("mech").doc("strength of every source, instead of the parameters above"),
     Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
@@ -115,7 +115,7 @@ pub(super) const SIDES: &[Param] = &[
     OF_GRIDS[5],
 ];
 
-/// Maps of the ground.
+/// Maps of peak ground motion.
 const MAPS: &[Param] = &[
     Param::output("pgv")
         .doc("map of the largest horizontal velocity on the ground, axes x[, y]; with data=velocity"),

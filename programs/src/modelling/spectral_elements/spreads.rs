@@ -104,7 +104,7 @@ pub fn places<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
     (0..run.spreads.count()).map(of).collect()
 }
 
-/// The positions of the sources and of the points of a map of the ground, which come after the receivers;
+/// The positions of the sources, and of the points of a map of peak ground motion, which come after the receivers;
 /// empty without a map.
 pub fn places_of_map<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
     let points = run.shot.receivers[users(run)..].to_vec();

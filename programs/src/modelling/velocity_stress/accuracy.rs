@@ -36,8 +36,8 @@ const LEAST: f64 = 5e-7;
 /// slightly shorter waves.
 const MARGIN: f64 = 0.99;
 
-/// The safety factor of an advised spacing: the highest frequency is determined from the histories, whose
-/// samples change with the step.
+/// The safety factor of an advised spacing: the highest frequency is determined from the time functions, whose samples
+/// change with the step.
 const SURE: f64 = 0.98;
 
 /// The longest step with exact time that is advised, as a fraction of the stability limit.
@@ -305,7 +305,7 @@ fn cheapest(
     Ok(first)
 }
 
-/// The error of a grid that is too coarse, with advice on settings that would be accurate enough.
+/// The error for a grid that is too coarse, with advice on settings that would be accurate enough.
 fn too_coarse(goal: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
     let given = match (goal.order, goal.family) {
         (None, None) => "order=8".into(),

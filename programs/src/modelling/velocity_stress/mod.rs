@@ -67,7 +67,7 @@ struct Run {
     quantity: &'static str,
     /// Several quantities, or times other than the time steps.
     several: Option<Several>,
-    /// The time steps and the correction of their dispersion, for the whole histories of the sources.
+    /// The time steps and the correction of their dispersion, for the whole time functions of the sources.
     timing: Timing,
     /// The number of steps from one of the user's records to the next.
     jdata: usize,

@@ -238,7 +238,7 @@ fn field(name: &str, at: i64, size: i64) -> Result<Field> {
         name: name.into(),
         at: at as usize,
         size: size as usize,
-        about: "a key that was added",
+        about: "an additional key (key#=)",
         given: true,
     })
 }

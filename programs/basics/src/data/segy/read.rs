@@ -278,7 +278,7 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
             }
         )
     };
-    ensure!(there > 0, "{} has no whole trace: {}", tape.name, sizes());
+    ensure!(there > 0, "{} has no complete trace: {}", tape.name, sizes());
     ensure!(
         given <= there,
         "n2={given}: {} has only {there} traces: {}",
@@ -287,7 +287,7 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     );
     if given == 0 && rest > 0 {
         job.warn(&format!(
-            "{} has {rest} bytes after its last whole trace: {}",
+            "{} has {rest} bytes after its last complete trace: {}",
             tape.name,
             sizes()
         ));

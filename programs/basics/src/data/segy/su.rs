@@ -113,8 +113,8 @@ fn likely(header: &[u8], ns: Option<i64>, length: Option<u64>) -> Order {
         _ => {}
     }
     let holds = |order| size(order).is_some_and(|size| length.is_none_or(|length| length >= size));
-    // The number of the trace, its identification code, and numbers of samples and microseconds are small, and in the
-    // wrong order most small numbers are large.
+    // The number of the trace, its identification code, the number of samples and the sampling interval in
+    // microseconds are small numbers; in the wrong byte order most small numbers become large.
     let fields: [&dyn Fn(Order) -> u64; 4] = [
         &|order| u64::from(order.int(header, 0, 4) as u32),
         &|order| order.count(header, TRID) as u64,

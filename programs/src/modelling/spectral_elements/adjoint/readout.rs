@@ -112,7 +112,7 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
     )
 }
 
-/// Refuses data whose times are relative to another origin than the run's, if both have one. Origins that differ by
+/// Refuses data whose times are relative to an origin that is not the run's, if both have one. Origins that differ by
 /// less than a hundredth of a step, or by less than 20 microseconds, are the same.
 fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let (Some(other), Some(own)) = (OriginTime::of_header(data.header()), origin_time(job)?) else {

@@ -87,8 +87,8 @@ impl BySources {
         of_one.map(|numbers| numbers * run.sources.len())
     }
 
-    /// The numbers of a shot: derivatives with respect to the parameters of all sources, then to their
-    /// histories. Also returns whether any of them are beyond the range of single precision.
+    /// The numbers of a shot: derivatives with respect to the parameters of all sources, then to their time functions.
+    /// Also returns whether any of them are beyond the range of single precision.
     pub fn of_shot<const D: usize>(&self, run: &Run<D>, gradients: &[SourceGradient<D>]) -> (Vec<f32>, bool) {
         let (mut all, mut histories, mut lost) = (Vec::new(), Vec::new(), false);
         for (gradient, source) in gradients.iter().zip(&run.sources) {
@@ -180,8 +180,8 @@ fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
     }
 }
 
-/// The slopes of a history, by central differences of eighth order; it is zero before its first sample and constant
-/// after its last one.
+/// The derivative of a time function, by central differences of eighth order; it is zero before its first sample and
+/// constant after its last one.
 fn slopes(history: &[f32], dt: f64) -> Vec<f64> {
     const WEIGHTS: [f64; 4] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
     let at = |k: isize| match usize::try_from(k) {
@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn slopes_of_a_pulse_are_those_of_its_formula() {
-        // The histories are a Gaussian with 20 samples per standard deviation, and a step that keeps its last value.
+        // The time functions are a Gaussian with 20 samples per standard deviation, and a step that keeps its last
+        // value.
         let (dt, width) = (0.01, 0.2);
         let time = |k: usize| (k as f64 * dt - 1.4) / width;
         let pulse: Vec<f32> = (0..280).map(|k| (-0.5 * time(k).powi(2)).exp() as f32).collect();

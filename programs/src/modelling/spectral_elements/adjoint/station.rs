@@ -24,7 +24,7 @@ const GIGA: f64 = 1e9;
 /// `memory=`.
 const SHARE: f64 = 0.5;
 
-/// The same share for the free memory of a GPU.
+/// The fraction of the free memory of a GPU that shots may use.
 const SHARE_OF_GPU: f64 = 0.9;
 
 /// An engine of a survey, whose mesh is set up once. It runs the shots that it receives one after another.
@@ -156,7 +156,7 @@ impl<const D: usize> Station<D> {
         self.of_gpu.is_some()
     }
 
-    /// Prints the memory.
+    /// Prints how much memory the shot needs and, with checkpoints, how many steps are computed again.
     pub fn print_summary(&self, job: &Job) {
         if let Some(words) = &self.of_gpu {
             job.say(words);

@@ -15,7 +15,7 @@ const GIGA: f64 = 1e9;
 /// The fraction of the free memory that all shots of a run may use together, without `memory=`.
 const SHARE: f64 = 0.5;
 
-/// The same share for a GPU, which is not used otherwise.
+/// The fraction of the free memory of a GPU that all shots may use together; nothing else uses the GPU.
 const SHARE_OF_GPU: f64 = 0.9;
 
 /// The fraction of the memory of a GPU that is lost at the ends of its pieces if shots run side by side.
@@ -54,7 +54,7 @@ pub struct ReverseSweep {
     /// The number of shots of the survey.
     shots: usize,
     steps: usize,
-    /// The number of bytes of a checkpoint, and of the data that are kept of a step.
+    /// The number of bytes of a checkpoint, and of the data that are kept for each step.
     sizes: [usize; 2],
     /// The number of bytes that are needed once.
     once: usize,

@@ -84,7 +84,7 @@ const SCRATCH: Param = Param::string("scratch")
 const KEEP: Param = Param::choice("keep", &["steps", "boundary", "auto"])
     .default("steps")
     .doc(
-        "waves that are kept of a step; steps: the waves in all cells; boundary: only the waves at the boundary of the \
+        "waves that are kept in each step; steps: the waves in all cells; boundary: only the waves at the boundary of the \
         model, while waves inside it run backwards; auto: the faster of the two (for gradients and adj=y, \
         without qp= and qs=)",
     );
@@ -342,9 +342,9 @@ propagation is the exact transpose of the modelling program. sfvsborn2d-gpu expl
 
 image= names one or several images; several are on the last axis of the output. pp: P waves with P waves, by the \
 pressure, which is the mean of the normal stresses; positive where the impedance increases. ps, sp: P waves of the \
-source with S waves of the data, and S waves with P waves. Both waves are separated by their potentials, and the vectors \
-of their forces are multiplied (Wang and McMechan 2015): the result has the same sign on both sides of a source, for \
-any dip, is positive where density and vs increase, and is zero at normal incidence. Recorded motion that is \
+source with S waves of the data, and S waves with P waves. P and S waves are separated by their potentials, and their \
+force vectors are multiplied (Wang and McMechan 2015): the result has the same sign on both sides of a source for any \
+dip, is positive where density and vs increase, and is zero at normal incidence. Recorded motion that is \
 propagated backward generates waves of both kinds; waves of the wrong kind leave weaker images at other depths. ss: S \
 waves with S waves, by their rotation. energy: all waves, by the energy norm (Rocha, Tanushev and Sava 2016), in which \
 waves that were not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). With norm=y each image is \
@@ -356,7 +356,7 @@ GPU each image needs memory for one number per lag and cell of the model; plan=y
 
 The data must contain only reflections: mute the direct wave, or subtract data computed in the smooth model. They have \
 the axes of the modelling program and, with several shots, a last axis of shots. Their times are given by their header \
-(n3, o3, d3): data with another sampling than the steps, such as field data, are transferred to the steps by \
+(n3, o3, d3): data that are not sampled at the steps, such as field data, are transferred to the steps by \
 the transpose of the resampling of dtout=. They must end within the nt= steps of the run. With tdc=y the waves of the \
 sources and of the data have exact time, at any stable step. A smooth model does not create reflections; \
 absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums after every shot (or at the \

@@ -178,8 +178,8 @@ impl Station {
         })
     }
 
-    /// Does `work` on shots; the last word of each result is the drift of its waves. If one of several shots
-    /// that run side by side fails, all of them run once more, one by one.
+    /// Runs `work` for these shots; the last word of each result contains the bits of `Born::drift`. If one of several
+    /// shots that run side by side fails, all of them are run again, one by one.
     pub fn make<'a>(&mut self, numbers: &[usize], work: Work<'a>, ranks: &dyn Communicator) -> Begun<'a> {
         let begun = or_one_by_one(numbers, &mut |numbers| {
             let begun = self.attempt(numbers, work, ranks);
