@@ -24,7 +24,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 const FILE_LINES: usize = 500;
-/// Only lines of code are counted as characters, because lines of Python and of texts in Rust may be long.
+/// Largest number of characters of a source file: the number of lines alone does not limit long lines of Python and of
+/// texts in Rust.
 const FILE_CHARACTERS: usize = 26_000;
 const PROGRAM_LINES: usize = 120;
 const FUNCTION_LINES: usize = 80;

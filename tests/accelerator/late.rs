@@ -1,4 +1,4 @@
-//! Queues that only events keep in order give the same bits as queues that run every item at once.
+//! Queues that only events keep in order give the same bits as queues that run every item as soon as it is enqueued.
 
 use crate::cases::{self, difference, settings};
 use crate::element_worlds::{Recipe, Rock, World};
@@ -27,7 +27,8 @@ fn on_queues(open: fn(usize) -> Arc<Emulator>) -> Machines<Emulator> {
     }
 }
 
-/// Machines whose queues run every item at once; if there are none, the reason for skipping the test is printed.
+/// Machines whose queues run every item as soon as it is enqueued; without them, the reason for skipping the test is
+/// printed.
 fn prompt(test: &str) -> Option<Machines<Emulator>> {
     match Emulator::available() {
         Ok(()) => Some(on_queues(|k| Arc::new(Emulator::new().numbered(k)))),

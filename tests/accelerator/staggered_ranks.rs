@@ -65,7 +65,7 @@ fn among<R: Send, A: Accelerator>(
     }))
 }
 
-/// Everything that is recorded on rank 0 with a transport.
+/// Options with which rank 0 writes all snapshots, and this transport.
 fn options(transport: Transport) -> ParallelOptions {
     ParallelOptions {
         snapshots: SnapshotWriter::Root,

@@ -105,7 +105,7 @@ fn sources_that_are_left_out_leave_the_others_as_they_are() {
     assert!(apart < 1e-5, "{apart:e}");
 }
 
-/// The time function in a file goes with its source when another is left out.
+/// A time function in a file stays with its source when another source is left out.
 #[test]
 fn files_of_sources_that_are_left_out_are_not_used() {
     let desk = slanted();

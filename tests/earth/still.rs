@@ -36,7 +36,7 @@ enum Load {
     Turn,
 }
 
-/// Radial functions at the surface for a unit of each load: U, V (or W) of a degree.
+/// Radial functions U, V (or W) of one spherical-harmonic degree at the surface, for a unit load of each kind.
 struct Answer {
     spheroidal: [[f64; 2]; 4],
     toroidal: [f64; 2],

@@ -43,7 +43,7 @@ fn on_devices(parts: Vec<Part>, seed: Option<u64>) -> Group<Waves<OnDevice<Emula
     })
 }
 
-/// Runs `parts` on ranks; `shares` gives the number of subdomains of each rank.
+/// Runs the groups that `make` creates on ranks; `shares` gives the number of subdomains of each rank.
 fn among<S: Subdomain<Number = f32>>(
     shares: &[usize],
     talents: Capabilities,

@@ -139,8 +139,8 @@ fn volumes_of_all_layers_are_those_of_shells() {
     let radii = mantle();
     for (volume, ends) in volumes::<3>(&raw).iter().zip(radii.windows(2)) {
         let exact = angle / 3.0 * (ends[1].powi(3) - ends[0].powi(3));
-        // Files store nodes in float32, which rounds them at random to half metres; the crust is only ten kilometres
-        // thick.
+        // Files store nodes in float32, whose values are up to half a metre apart at these radii; the crust is only
+        // ten kilometres thick.
         assert!((volume / exact - 1.0).abs() < 2e-6, "{ends:?}: {volume} {exact}");
     }
     let all: f64 = volumes::<3>(&raw).iter().sum();

@@ -4,7 +4,7 @@
 //! Aki & Richards (2002), eq. 4.23, displacement i at distance r in the direction g of a force X(t) along j:
 //!
 //! `4 pi rho u_i = (3 g_i g_j - d_ij) / r^3 N(t) + g_i g_j X(t - r/a) / (a^2 r) - (g_i g_j - d_ij) X(t - r/b) / (b^2 r)`,
-//! `N(t) = integral from r/a to r/b of s X(t - s) ds`, a and b the speeds of P and S.
+//! `N(t) = integral from r/a to r/b of s X(t - s) ds`, a and b the P and S velocities.
 //!
 //! Eq. 4.29, displacement n of a moment M_pq(t), here only p = q:
 //!

@@ -101,7 +101,7 @@ fn a_second_signal_ends_a_program_that_watches() {
     let scratch = Scratch::new();
     let mut command = probe(scratch.path());
     command.args(["mode=watch", "n1=1000"]).stderr(Stdio::piped());
-    // Nobody reads the pipe of its output, so it blocks; a large output would take too long.
+    // Nobody reads the output, but its 12 kB fit into the pipe: the program waits only between its records.
     let child = command.args(["form=native"]).spawn().unwrap();
     let child = begun(child);
     send(&child, libc::SIGINT);

@@ -337,7 +337,7 @@ fn the_bound_of_the_step_is_stable_and_not_far_from_the_limit() {
             ..Parts::default()
         };
         let mesh = Mesh::new(parts).unwrap();
-        // Poisson's ratios range from near 0 to 0.45, and contrasts are up to 1.7.
+        // Poisson's ratios range from near 0 to 0.45. The regions differ by factors of up to 1.7 in vp and 3.7 in vs.
         let media: Vec<Medium> = (0..2)
             .map(|_| {
                 let vp = 3000.0 * (1.0 + 0.25 * scatter.next());

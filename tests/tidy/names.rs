@@ -8,7 +8,7 @@ use super::{PAGES, files, files_ending, read, report};
 
 /// Extensions of the files whose names are checked.
 const ENDINGS: [&str; 5] = [".rs", ".cu", ".cuh", ".py", ".md"];
-/// Names that represent any name, or a file that a reader creates.
+/// Placeholders for names, and files that a reader creates or that every folder may have.
 const ANY: [&str; 3] = ["NAME.rs", "mine.rs", "README.md"];
 
 /// Lines to check: comments of code, whole pages.

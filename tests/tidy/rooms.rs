@@ -1,5 +1,5 @@
-//! The dependencies of modules (here called rooms), which are files or folders of a crate: there are no cycles, and the
-//! dependencies in `kernels` are the same as in ARCHITECTURE.md.
+//! The dependencies of modules, which are files or folders of a crate: there are no cycles, and the dependencies in
+//! `kernels` are the same as in ARCHITECTURE.md.
 //!
 //! `cargo test --release -p programs --test tidy rooms -- --nocapture` prints the dependencies of all crates as
 //! Graphviz reads them.

@@ -17,7 +17,7 @@ use kernels::source::Action;
 use std::f64::consts::{PI, TAU};
 
 const RHO: f64 = 2.0;
-/// Speeds of P and S.
+/// P and S velocities.
 const SPEEDS: [f64; 2] = [1.9, 1.1];
 
 /// Kjartansson's modulus divided by density, for a wave of the speed `c` at the reference frequency.

@@ -8,7 +8,7 @@ use crate::shots::{Ricker, largest, largest_difference, magnitude, relative_diff
 use kernels::grid::Grid;
 use kernels::source::Action;
 
-/// The speed of S and the density; lengths are in cells.
+/// The S velocity and the density; lengths are in cells.
 const B: f64 = 1.0;
 const RHO: f64 = 1.0;
 

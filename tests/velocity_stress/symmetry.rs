@@ -33,7 +33,7 @@ fn forces_and_velocities_are_reciprocal() {
     let back = record(1, [1.0, 0.0, 0.0], 0);
     let apart = relative_difference(&back, &there);
     println!("reciprocity of forces: {apart:.2e}");
-    // The scheme is reciprocal in its interior; the discretised CPML is so approximately.
+    // The scheme is reciprocal in its interior; with the discretised CPML it is reciprocal only approximately.
     assert!(apart < 1e-3, "{apart}");
 }
 
