@@ -1,4 +1,4 @@
-"""Inverts elastic records for the speeds of P and S waves: L-BFGS of scipy with gradients of sfvsgrad2d-gpu, from low frequencies to all of them.
+"""Inverts elastic records for the P and S velocities: L-BFGS of scipy with gradients of sfvsgrad2d-gpu, from low frequencies to all of them.
 
     python3 invert.py data=data.rsf vp=start-vp.rsf vs=start-vs.rsf series=wavelet.rsf bands=2.5,0 iterations=12,28 smooth=1.5,0.7 \
         out=found-vp.rsf,found-vs.rsf curve=curve.rsf sfvsgrad2d-gpu den=den.rsf sou=sou.rsf rec=rec.rsf nt=760 dt=0.0025 jdata=2 ...
