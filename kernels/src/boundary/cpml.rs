@@ -36,9 +36,9 @@ pub struct Factors<T> {
 /// cells outside the model form the absorbing layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
-    /// Cells in all.
+    /// Number of cells in all.
     pub n: usize,
-    /// Cells of the axis before the model and after it.
+    /// Numbers of cells of the axis before the model and after it.
     pub outside: [usize; 2],
     /// Thickness of the layers in cells; 0 is none.
     pub thick: [usize; 2],

@@ -55,9 +55,9 @@ pub struct Source {
 /// Dimensions of a launch: blocks, threads per block (one-dimensional) and dynamic shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dims {
-    /// Blocks along x, y, z.
+    /// Numbers of blocks along x, y, z.
     pub grid: [usize; 3],
-    /// Threads of a block.
+    /// Number of threads of a block.
     pub threads: usize,
     /// Bytes of dynamic shared memory of a block.
     pub shared: usize,
@@ -261,7 +261,7 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error>;
 }
 
-/// Threads of a block of kernels that loop over an array.
+/// Number of threads of a block of kernels that loop over an array.
 pub const WALKERS: usize = 256;
 
 /// The argument list of a kernel that takes one structure.

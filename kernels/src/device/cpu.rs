@@ -20,9 +20,9 @@ pub struct Cpu {
 /// Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Cells along the fastest axis; 0: all of them.
+    /// Number of cells along the fastest axis; 0: all of them.
     pub cells: usize,
-    /// Rows, in 3-D; 0: all of them.
+    /// Number of rows, in 3-D; 0: all of them.
     pub rows: usize,
 }
 

@@ -5,12 +5,12 @@ use super::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::Error;
 use std::collections::VecDeque;
 
-/// Records in one half of a ring; one half is filled while the other is copied.
+/// Number of records in one half of a ring; one half is filled while the other is copied.
 pub const HALF: usize = 128;
 /// Largest size in bytes of a piece of a snapshot, unless a single plane is larger.
 const PIECE_BYTES: usize = 32 << 20;
 
-/// Planes of a piece, for a window with `plane_bytes` bytes per plane and a slab of `own` planes.
+/// Number of planes of a piece, for a window with `plane_bytes` bytes per plane and a slab of `own` planes.
 pub fn piece_planes(plane_bytes: usize, own: usize) -> usize {
     (PIECE_BYTES / plane_bytes.max(1)).clamp(1, own)
 }

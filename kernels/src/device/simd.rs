@@ -162,7 +162,7 @@ real!(
     mul_add_e_f64s
 );
 
-/// Numbers in the widest register: float32 with AVX-512.
+/// Number of values in the widest register: float32 with AVX-512.
 pub const WIDEST: usize = 16;
 
 /// One register of `T` on instruction set `S`, with arithmetic operators.

@@ -58,9 +58,9 @@ pub enum Error {
     DeviceMemory {
         /// Name of the device.
         device: String,
-        /// Bytes that were requested.
+        /// Number of bytes that were requested.
         needed: usize,
-        /// Bytes that are free.
+        /// Number of bytes that are free.
         free: usize,
     },
     /// The source text of a kernel does not compile.
@@ -102,7 +102,7 @@ pub enum Error {
     /// The run was stopped at the program's request, and its state was saved.
     #[error("the run was stopped after {done} steps")]
     Stopped {
-        /// Steps done.
+        /// Number of steps done.
         done: usize,
     },
     /// The recorder failed to store the engine's output (a full disk, a closed pipe).

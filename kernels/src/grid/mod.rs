@@ -13,7 +13,7 @@ use crate::grid::stencil::RADIUS;
 pub struct Grid {
     /// Number of dimensions, 2 or 3.
     pub ndim: usize,
-    /// Cells along z, x, y.
+    /// Numbers of cells along z, x, y.
     pub n: [usize; 3],
     /// Origins along z, x, y (length unit of the files).
     pub o: [f32; 3],
@@ -40,7 +40,7 @@ impl Grid {
         Self { ndim: 3, n, o, d }
     }
 
-    /// Cells in all.
+    /// Number of cells in all.
     pub fn cells(&self) -> usize {
         self.n.iter().product()
     }
@@ -80,9 +80,9 @@ impl Grid {
 pub struct Padded {
     /// The model grid.
     pub model: Grid,
-    /// Cells of frame at every face; where the faces differ, the largest of their numbers.
+    /// Number of cells of frame at every face; where the faces differ, the largest of these numbers.
     pub nb: usize,
-    /// Cells of frame before the model along z, x, y.
+    /// Numbers of cells of frame before the model along z, x, y.
     pub low: [usize; 3],
     /// Padded cells along z, x, y (2-D: y stays 1).
     pub n: [usize; 3],
@@ -127,17 +127,17 @@ impl Padded {
         self.model.d
     }
 
-    /// Cells in all, including the frame.
+    /// Number of cells in all, including the frame.
     pub fn cells(&self) -> usize {
         self.n.iter().product()
     }
 
-    /// Rows of a plane: along x in 3-D, a single row in 2-D.
+    /// Number of rows of a plane: along x in 3-D, a single row in 2-D.
     pub fn rows(&self) -> usize {
         if self.ndim() == 3 { self.n[1] } else { 1 }
     }
 
-    /// Planes along the slowest axis, along which the grid is divided into slabs: y in 3-D, x in 2-D.
+    /// Number of planes along the slowest axis, along which the grid is divided into slabs: y in 3-D, x in 2-D.
     pub fn planes(&self) -> usize {
         self.n[self.ndim() - 1]
     }

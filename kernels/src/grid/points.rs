@@ -10,7 +10,7 @@ pub type Point = [f32; 3];
 /// The window of snapshots in padded indices, and the number of steps between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshots {
-    /// Steps from one snapshot to the next; the first is taken at step 0.
+    /// Number of steps from one snapshot to the next; the first is taken at step 0.
     pub every: usize,
     /// Cells along z, x, y (2-D: y is `0..1`).
     pub window: [Range<usize>; 3],

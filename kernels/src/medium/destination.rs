@@ -35,7 +35,7 @@ pub trait Destination {
 
 /// Memory of one block, which is reused for all blocks.
 struct Scratch {
-    /// Values of one line in all arrays together.
+    /// Number of values of one line in all arrays together.
     line: usize,
     memory: Option<Buffer<f32>>,
 }

@@ -236,7 +236,7 @@ impl<T: Real> Medium<T> {
     }
 }
 
-/// Lines of a plane of the model: `nx` in 3-D, 1 in 2-D.
+/// Number of lines of a plane of the model: `nx` in 3-D, 1 in 2-D.
 pub fn lines_of_plane(padded: &Padded) -> usize {
     if padded.ndim() == 3 { padded.model.n[1] } else { 1 }
 }

@@ -145,7 +145,7 @@ type Vector<S, const F: usize> = [Number<S>; F];
 
 /// Geometry and masses of the elements in the lanes of a register; unused lanes repeat the last element.
 struct Cell<S: Simd, const D: usize> {
-    /// Points along an axis.
+    /// Number of points along an axis.
     along: usize,
     /// `[q * along + p]`: derivative at point q of the Lagrange polynomial of point p.
     derivative: Vec<Number<S>>,

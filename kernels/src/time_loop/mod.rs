@@ -191,7 +191,7 @@ pub struct Schedule {
     pub snapshot_components: usize,
     /// Snapshots are taken after every `jsnap`-th step, including step 0; `None` for no snapshots.
     pub jsnap: Option<usize>,
-    /// Steps between two searches for values that are not finite.
+    /// Number of steps between two searches for values that are not finite.
     pub jcheck: usize,
 }
 

@@ -82,7 +82,7 @@ impl Tiling {
         }
     }
 
-    /// Cells along `z`, rows and planes of the largest tile.
+    /// Numbers of cells along `z`, rows and planes of the largest tile.
     pub fn size(&self) -> [usize; 3] {
         let longest = |v: &[Range<usize>]| v.iter().map(Range::len).max().unwrap_or(0);
         [longest(&self.z), longest(&self.rows), self.together]
@@ -322,7 +322,7 @@ mod tests {
         Padded::new(&Grid::new_3d(n, [0.0; 3], [1.0; 3]), nb)
     }
 
-    /// Cells along `z`, rows, and planes swept together, for a second-level cache of `kib` KiB.
+    /// Numbers of cells along `z`, rows, and planes swept together, for a second-level cache of `kib` KiB.
     fn choice(p: &Padded, kib: usize, threads: usize) -> [usize; 3] {
         let caches = Caches::given(kib << 10);
         let Choice {

@@ -297,7 +297,7 @@ impl Share<'_> {
 /// Outgoing and incoming contributions of a stage in one buffer, with the contributions to all neighbours first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
-    /// Numbers per contribution.
+    /// Number of values per contribution.
     pub(super) components: usize,
     /// Element and local point of every outgoing contribution.
     pub(super) send: Vec<(u32, u32)>,

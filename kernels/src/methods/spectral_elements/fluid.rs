@@ -172,8 +172,8 @@ pub(super) struct Fluid<const D: usize> {
 }
 
 impl<const D: usize> Fluid<D> {
-    /// Sets up the fluid of a subdomain. `threads` is `None` for a subdomain with neighbours, whose step is a single
-    /// wave.
+    /// Sets up the fluid of a subdomain. `threads` is `None` for a subdomain with neighbours, whose step is not
+    /// divided into several waves.
     ///
     /// # Errors
     /// Returns an error for a kind of source that cannot act in fluids.

@@ -199,17 +199,17 @@ pub struct Setup<'a, const D: usize> {
 pub struct Shot<const D: usize> {
     /// Number of time steps.
     pub nt: usize,
-    /// Steps between two records.
+    /// Number of steps between two records.
     pub jdata: usize,
     /// Positions of the receivers in metres.
     pub receivers: Vec<[f64; D]>,
     /// The quantity that they record.
     pub quantity: Quantity,
-    /// Steps between two snapshots, if there are any.
+    /// Number of steps between two snapshots, if there are any.
     pub jsnap: Option<usize>,
     /// Points of a component of a snapshot in metres, in file order; zeros are written for points outside the mesh.
     pub snapshot_points: Vec<[f64; D]>,
-    /// Steps between two searches for non-finite values.
+    /// Number of steps between two searches for non-finite values.
     pub jcheck: usize,
 }
 

@@ -28,7 +28,7 @@ pub fn calibrate<const D: usize>(setup: &Setup<D>, cpu: &Cpu) -> Result<f64, Err
     })
 }
 
-/// Elements along a side of a box with about `points` points.
+/// Number of elements along a side of a box with about `points` points.
 pub(super) fn side<const D: usize>(setup: &Setup<D>, points: f64) -> usize {
     let along = points.powf(1.0 / D as f64) / setup.basis.degree() as f64;
     (along as usize).max(2)

@@ -13,7 +13,7 @@ use crate::mesh::cell::{self, Order};
 use crate::mesh::geometry::map;
 use crate::mesh::{Basis, Mesh};
 
-/// Nodes of a shape per axis.
+/// Number of nodes of a shape per axis.
 const NODES: usize = 3;
 
 /// The tables that all elements of a basis with `N` points per axis share, in single precision.

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::assembly::Block;
 
-/// Blocks per wave and thread.
+/// Number of blocks per wave and thread.
 const BLOCKS: usize = 8;
 
 /// Some blocks, with the points that are predicted before them and corrected after them.

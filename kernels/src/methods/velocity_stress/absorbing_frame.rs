@@ -214,7 +214,7 @@ impl<T: Real> Edges<T> {
         self.width() + self.counts[1] + self.counts[2] > 0
     }
 
-    /// Cells of a row that lie in the frame along `z`.
+    /// Number of cells of a row that lie in the frame along `z`.
     fn width(&self) -> usize {
         self.z[1] + self.z[3] - self.z[2]
     }
@@ -322,11 +322,11 @@ fn padded_to<T: Real>(mut factors: cpml::Factors<T>, axis: usize, pitch: usize) 
 struct Sizes {
     /// Memory variables per plane.
     plane: [usize; 3],
-    /// Planes of a component.
+    /// Numbers of planes of a component.
     planes: [usize; 3],
     /// The index, among the planes of the frame, of the slab's first plane that lies in the frame.
     first: Option<usize>,
-    /// Components per stage.
+    /// Number of components per stage.
     on: usize,
 }
 
@@ -338,7 +338,7 @@ pub(super) struct Memory<T> {
     starts: [Vec<usize>; 3],
     /// Memory variables per plane, by axis.
     plane: [usize; 3],
-    /// Planes of a component, by axis.
+    /// Numbers of planes of a component, by axis.
     planes: [usize; 3],
     /// First plane, by axis, in that axis' numbering.
     first: [usize; 3],

@@ -299,7 +299,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Numbers processed at once.
+/// Number of values processed at once.
 const BLOCK: usize = 4 << 20;
 
 /// Makes a medium unrelaxed where the `prepared` planes of the grid need it, and returns its relaxing part.

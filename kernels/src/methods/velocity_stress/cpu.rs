@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Ghost planes on either side: the reach of the widest derivative and of a receiver's nodes.
 pub const GHOST: usize = RIM;
 
-/// Planes per thread below which a sweep is not divided further.
+/// Number of planes per thread below which a sweep is not divided further.
 const CHUNK_PLANES: usize = 8;
 
 /// Additions of a linearised run to a stage. A null pointer disables its item.

@@ -104,14 +104,14 @@ pub struct Shot {
     pub receivers: Vec<Point>,
     /// The quantity that they record.
     pub quantity: Quantity,
-    /// Steps between two records of the receivers.
+    /// Number of steps between two records of the receivers.
     pub jdata: usize,
     /// Snapshots of the velocities (of the pressure where the receivers record it), each component on its own
     /// staggered nodes.
     pub snapshots: Option<Snapshots>,
     /// Whether to keep the largest horizontal speed at every top node of the model.
     pub peaks: bool,
-    /// Steps between searches for values that are not finite.
+    /// Number of steps between searches for values that are not finite.
     pub jcheck: usize,
 }
 

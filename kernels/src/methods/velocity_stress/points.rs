@@ -7,7 +7,7 @@ use crate::Error;
 use crate::grid::points::Point;
 use crate::grid::{AXES, Padded};
 
-/// Nodes per axis around a point.
+/// Number of nodes per axis around a point.
 pub const NODES: usize = 6;
 
 /// The nodes of one axis around a point: the first one and their weights.

@@ -73,7 +73,7 @@ impl<T: Real> Shape<'_, T> {
         all
     }
 
-    /// Planes per component of the memory variables of the layers across an axis.
+    /// Number of planes per component of the memory variables of the layers across an axis.
     fn lines(&self, axis: usize) -> usize {
         if axis == 2 {
             self.edges.framed_planes()
@@ -138,7 +138,7 @@ fn runs(numbers: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
 }
 
 impl<T: Real> Edges<T> {
-    /// Planes that lie in the frame.
+    /// Number of planes that lie in the frame.
     fn framed_planes(&self) -> usize {
         self.lines(2).iter().filter(|&&l| l != NONE).count()
     }

@@ -11,10 +11,10 @@ use std::ops::Range;
 /// Bytes that the planes in use by a tile may occupy where the second-level cache has 1 MiB or more.
 const TILE_BYTES: usize = 1 << 20;
 
-/// Rows of the narrowest tile, which should not be fewer than the rows that are read on its sides.
+/// Number of rows of the narrowest tile, which should not be fewer than the rows that are read on its sides.
 const NARROWEST: usize = 8;
 
-/// Cells along `z` of the shortest tile: the hardware prefetcher is inefficient on short rows.
+/// Number of cells along `z` of the shortest tile: the hardware prefetcher is inefficient on short rows.
 const SHORTEST: usize = 256;
 
 /// A piece of a slab that one thread sweeps; both ends of `z` are multiples of [`PITCH`].

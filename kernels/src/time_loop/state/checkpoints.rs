@@ -224,8 +224,9 @@ impl<'a> Checkpoints<'a> {
 
     /// Collective: completes the previous state, copies the state after `done` steps and begins to write it.
     ///
-    /// # Errors Returns the errors of subdomains and ranks. A state that cannot be written is not an error here, but
-    /// is reported to the store.
+    /// # Errors
+    /// Returns the errors of subdomains and ranks. A state that cannot be written is not an error here, but is
+    /// reported to the store.
     pub(in crate::time_loop) fn take<S: State>(
         &mut self,
         done: usize,
@@ -323,8 +324,9 @@ impl<'a> Checkpoints<'a> {
 
 /// Saves the state of one subdomain and waits for it; `step` is stored as its number of steps.
 ///
-/// # Errors Returns the errors of `subdomain`. A state that cannot be written is not an error here, but is reported to
-/// the store.
+/// # Errors
+/// Returns the errors of `subdomain`. A state that cannot be written is not an error here, but is reported to the
+/// store.
 pub fn save<S: State>(store: Arc<dyn StateStore>, step: usize, subdomain: &mut S) -> Result<(), Error> {
     let mut checkpoints = Checkpoints::new(&Alone, store, Every::Never);
     checkpoints.take(step, std::slice::from_mut(subdomain))?;

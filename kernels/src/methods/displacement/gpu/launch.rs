@@ -266,8 +266,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     }
 }
 
-/// Planes of interior that hide an exchange of eight planes from device to device: the copy takes as long as the
-/// computation of ten planes.
+/// Number of planes of interior that hide an exchange of eight planes from device to device: the copy takes as long as
+/// the computation of ten planes.
 const HIDDEN: usize = 24;
 
 /// Number of chunks of planes into which a sweep of `columns` columns is divided, so that the whole device is busy

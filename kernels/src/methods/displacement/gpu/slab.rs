@@ -20,7 +20,7 @@ use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Steps of a recorded graph; even, so that it ends on the level on which it began.
+/// Number of steps of a recorded graph; even, so that it ends on the level on which it began.
 const GRAPH: usize = 20;
 /// Number of padded cells up to which launches take longer than the computation, so that steps are replayed from a
 /// graph.

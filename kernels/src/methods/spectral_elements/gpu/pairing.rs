@@ -52,8 +52,8 @@ impl Pairing {
         Block::of(self.elements.points())
     }
 
-    /// The number of fields whose slopes are computed: those of both wavefields and, with all mechanisms at every point,
-    /// the adjoint field at the end of the previous step.
+    /// The number of fields whose slopes are computed: those of both wavefields and, with all mechanisms at every
+    /// point, the adjoint field at the end of the previous step.
     fn fields(&self) -> usize {
         2 + usize::from(self.elements.loss == Some(Grain::Fine))
     }
@@ -83,8 +83,8 @@ impl Pairing {
         self.shared_by(self.together())
     }
 
-    /// Blocks per multiprocessor for which registers are limited: with seven, 28 warps hide the latency of memory
-    /// variables, and no registers are spilled. Variants without them are not faster with such a limit.
+    /// Number of blocks per multiprocessor for which registers are limited: with seven, 28 warps hide the latency of
+    /// memory variables, and no registers are spilled. Variants without them are not faster with such a limit.
     fn blocks(&self) -> usize {
         let e = &self.elements;
         match (e.loss.is_some(), e.dimension, e.degree) {

@@ -14,7 +14,7 @@ use crate::receiver::Quantity;
 use crate::time_loop::Sampler;
 use std::ops::Range;
 
-/// Threads that compute a receiver; as in points.cu.
+/// Number of threads that compute a receiver; as in points.cu.
 const READERS: usize = 32;
 
 /// Places at which fields are interpolated.

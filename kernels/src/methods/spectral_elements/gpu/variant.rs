@@ -21,7 +21,7 @@ const STEP: &str = include_str!("nodes.cu");
 const POINTS: &str = include_str!("points.cu");
 const GRADIENT: &str = include_str!("gradient.cu");
 
-/// Largest number of threads per block, unless a single element has more; fewer threads leave registers for more blocks.
+/// Largest number of threads per block, unless an element has more; fewer threads leave registers for more blocks.
 const MOST_THREADS: usize = 256;
 
 /// Bytes of shared memory that a block can use on every device without opting in.
@@ -82,9 +82,9 @@ enum Forces {
 /// The size of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Elements per block.
+    /// Number of elements per block.
     pub elements: usize,
-    /// Threads per block, in whole warps.
+    /// Number of threads per block, in whole warps.
     pub threads: usize,
 }
 
@@ -109,7 +109,7 @@ impl Variant {
         self.layers != 0
     }
 
-    /// Components of the field.
+    /// Number of components of the field.
     pub fn components(&self) -> usize {
         if self.kind == Kind::Fluid {
             1
@@ -118,12 +118,12 @@ impl Variant {
         }
     }
 
-    /// Points of a sheet across the last axis.
+    /// Number of points of a sheet across the last axis.
     pub(super) fn sheet(&self) -> usize {
         (self.degree + 1).pow(self.dimension as u32 - 1)
     }
 
-    /// Threads per element: one for every column of points, in perfectly matched layers one for every point.
+    /// Number of threads per element: one for every column of points, in perfectly matched layers one for every point.
     fn own_threads(&self) -> usize {
         if self.damped() {
             self.points()
@@ -132,7 +132,7 @@ impl Variant {
         }
     }
 
-    /// Points of an element.
+    /// Number of points of an element.
     pub(super) fn points(&self) -> usize {
         self.sheet() * (self.degree + 1)
     }

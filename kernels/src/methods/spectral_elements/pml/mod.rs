@@ -1,8 +1,9 @@
 //! Perfectly matched layers (CPML) along flat sides of a mesh that are perpendicular to the axes.
 //!
-//! In a layer across the axis j the coordinate is stretched by a complex factor (Chew & Weedon 1994): `d/dx_j` becomes `(1/s_j) d/dx_j`
-//! with `s_j = 1 + d_j / (alpha_j + i omega)` (Kuzuoglu & Mittra 1996), where d is the damping and alpha the complex frequency shift.
-//! The continuous equations then reflect nothing, at any angle of incidence. Outside of the layers s is one. The equations of motion
+//! In a layer across the axis j the coordinate is stretched by a complex factor (Chew & Weedon 1994): `d/dx_j` becomes
+//! `(1/s_j) d/dx_j` with `s_j = 1 + d_j / (alpha_j + i omega)` (Kuzuoglu & Mittra 1996), where d is the damping and
+//! alpha the complex frequency shift. The continuous equations then reflect nothing, at any angle of incidence.
+//! Outside of the layers s is one. The equations of motion
 //!
 //! `rho u_i'' = sum_j (1/s_j) d/dx_j [ c_ijkl (1/s_l) du_k/dx_l ]`
 //!
@@ -13,9 +14,9 @@
 //! filters belong to elements, so that sums over elements, subdomains and contacts of fluids and solids are the same
 //! as without layers.
 //!
-//! The filter `y = x/s` is `y = x - psi` with the memory variable `psi' + (alpha + d) psi = d x`, integrated by the trapezoidal rule. This
-//! is 1/s at the frequency to which the rule maps omega. In one dimension, with the same s everywhere, the scheme is stable up to the time step
-//! of the medium without layers (by the Routh-Hurwitz criterion).
+//! The filter `y = x/s` is `y = x - psi` with the memory variable `psi' + (alpha + d) psi = d x`, integrated by the
+//! trapezoidal rule. This is 1/s at the frequency to which the rule maps omega. In one dimension, with the same s
+//! everywhere, the scheme is stable up to the time step of the medium without layers (by the Routh-Hurwitz criterion).
 //!
 //! The damping profile d is quadratic in the depth. It rises from zero to a value that, without the shift, leaves 1e-9
 //! of a P wave that crosses the layer twice at normal incidence; alpha falls linearly to zero from a tenth of the
@@ -25,16 +26,17 @@
 //! they reflected 3e-3 of S and 5e-4 of P at normal incidence. Displacement, in fluids the potential, is zero at the
 //! outer end.
 //!
-//! On elements such layers are unstable by themselves: eigenvalues and time stepping of small 2-D meshes with layers of two elements gave
-//! short waves, of S wavelengths of about half an element, that grow by about exp(0.08 vp t/h), where h is the length
-//! of an element. A modal filter damps them: the force `-eta T^t M T v` takes energy from the Legendre polynomial of
-//! the highest degree on every line of points along the layer, to which waves that the mesh resolves contribute
-//! little. T projects a line of points on that polynomial, M is the mass, v the velocity, and eta is 0.12 times the
-//! largest d of the layers of the element. Where layers across all axes meet there are no such lines. The stable step
-//! of elements in layers is a few percent smaller (`Filters::smaller`). Fluids have no modal filter.
+//! On elements such layers are unstable by themselves: eigenvalues and time stepping of small 2-D meshes with layers
+//! of two elements gave short waves, of S wavelengths of about half an element, that grow by about exp(0.08 vp t/h),
+//! where h is the length of an element. A modal filter damps them: the force `-eta T^t M T v` takes energy from the
+//! Legendre polynomial of the highest degree on every line of points along the layer, to which waves that the mesh
+//! resolves contribute little. T projects a line of points on that polynomial, M is the mass, v the velocity, and eta
+//! is 0.12 times the largest d of the layers of the element. Where layers across all axes meet there are no such
+//! lines. The stable step of elements in layers is a few percent smaller (`Filters::smaller`). Fluids have no modal
+//! filter.
 //!
-//! Plates with two free surfaces have physical waves whose group and phase velocities have opposite signs. They grow in layers
-//! (Skelton et al. 2007), and the modal filter is not meant for them.
+//! Plates with two free surfaces have physical waves whose group and phase velocities have opposite signs. They grow
+//! in layers (Skelton et al. 2007), and the modal filter is not meant for them.
 
 mod filters;
 mod growth;
@@ -239,8 +241,8 @@ impl<const D: usize> Pml<D> {
         (0..mesh.len()).filter(in_layer).count()
     }
 
-    /// The axes of the reference cell of an element that run along its layers: bit a for axis a. For every layer the axis of the cell
-    /// that runs most nearly across it is left out.
+    /// The axes of the reference cell of an element that run along its layers: bit a for axis a. For every layer the
+    /// axis of the cell that runs most nearly across it is left out.
     fn lines(&self, nodes: &[[f64; D]]) -> u8 {
         let axes = self.axes(nodes);
         let mut lines = (1 << D) - 1;
@@ -301,7 +303,8 @@ fn axis_name<const D: usize>(axis: usize) -> &'static str {
 /// Checks that layers contain no sources, and no contacts of fluids and solids or absorbing faces that are not
 /// perpendicular to the layer.
 ///
-/// # Errors Returns an error for the first of these, with its coordinates.
+/// # Errors
+/// Returns an error for the first of these, with its coordinates.
 pub(super) fn check<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     let Some(pml) = setup.pml else { return Ok(()) };
     check_sources(setup)?;
@@ -360,7 +363,8 @@ pub(super) fn check<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
 
 /// Checks that no source lies in a layer.
 ///
-/// # Errors Returns an error for the first source that does, with its coordinates.
+/// # Errors
+/// Returns an error for the first source that does, with its coordinates.
 pub(super) fn check_sources<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     let Some(pml) = setup.pml else { return Ok(()) };
     match (1..).zip(setup.sources).find(|(_, source)| pml.holds(source.at)) {

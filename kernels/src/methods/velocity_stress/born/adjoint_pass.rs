@@ -14,7 +14,7 @@ use crate::methods::velocity_stress::tiling::{Tile, Tiling};
 use crate::methods::velocity_stress::{Setup, cpu};
 use std::ops::Range;
 
-/// Planes per thread below which a sweep is not divided further.
+/// Number of planes per thread below which a sweep is not divided further.
 const CHUNK_PLANES: usize = 8;
 
 impl<T: Real> Adjoint<T> {

@@ -48,7 +48,7 @@ fn of_cell(losses: &[[Loss; 2]], cell: usize) -> &[Loss; 2] {
     &losses[if losses.len() == 1 { 0 } else { cell }]
 }
 
-/// Cells in a piece of work of a thread.
+/// Number of cells in a piece of work of a thread.
 const LOOKED_UP: usize = 1 << 16;
 
 /// The losses of P and S waves for the cells `known` of `cells` cells, or a single entry if the quality factors are

@@ -12,9 +12,9 @@ use crate::time_loop::reversal::CheckpointSchedule;
 pub struct Steps {
     /// Number of time steps.
     pub nt: usize,
-    /// Steps between two records.
+    /// Number of steps between two records.
     pub jdata: usize,
-    /// Steps between searches for values that are not finite.
+    /// Number of steps between searches for values that are not finite.
     pub jcheck: usize,
 }
 

@@ -9,7 +9,7 @@ use crate::grid::Padded;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Pieces of work per thread of a sweep.
+/// Number of pieces of work per thread of a sweep.
 const PIECES: usize = 4;
 
 /// The layout of fields in memory, `[plane][row][z]`, and the weights of their derivatives. Axes are 0 = z, 1 = row,

@@ -14,7 +14,7 @@ use crate::device::cpu::Buffer;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 use std::ops::Range;
 
-/// Steps between two updates of the largest velocity in runs with boundary saving.
+/// Number of steps between two updates of the largest velocity in runs with boundary saving.
 const LOOK: usize = 16;
 
 /// Memory of a reversal, reused by the next one.
@@ -36,7 +36,7 @@ pub struct Recorded {
     pub velocity: usize,
     /// Additional fields of images: stresses, strain rates.
     pub beside: usize,
-    /// Values at the surface.
+    /// Number of values at the surface.
     pub surface: usize,
 }
 
@@ -87,7 +87,7 @@ struct Sweep<'a, T: Number> {
     /// The adjoint source, `[record][component][receiver]`.
     data: Vec<T>,
     record: Vec<T>,
-    /// Steps that have been run at least once.
+    /// Number of steps that have been run at least once.
     passed: usize,
     /// The largest velocity so far.
     largest: f64,

@@ -131,7 +131,7 @@ pub struct FrameMemory<A: Accelerator> {
 pub struct Sizes {
     /// Along z the frame ends before the first number and begins again at the second.
     z: [usize; 2],
-    /// Cells along z that have memory variables.
+    /// Number of cells along z that have memory variables.
     width: usize,
     framed_rows: usize,
     /// The index, among the planes of the frame, of the slab's first plane that lies in the frame.

@@ -14,7 +14,7 @@ use crate::methods::velocity_stress::rows::MOST;
 use crate::methods::velocity_stress::surface::{DEGREE, STRESS_DEGREE};
 use std::ops::Range;
 
-/// Threads per block at the surface.
+/// Number of threads per block at the surface.
 const SURFACE_THREADS: usize = 64;
 
 pub(super) struct Kernels<A: Accelerator> {

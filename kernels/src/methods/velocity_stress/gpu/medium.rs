@@ -26,7 +26,7 @@ use std::sync::Arc;
 const DEPTH: usize = 2;
 /// Bytes of a block, summed over all arrays, which are enough to make the latency of a transfer negligible.
 const BLOCK_BYTES: usize = 32 << 20;
-/// Numbers per piece of work of a thread.
+/// Number of values per piece of work of a thread.
 const PIECE: usize = 1 << 14;
 
 /// The form in which a value of the model is stored on the device.
@@ -107,7 +107,7 @@ fn arrays(ndim: usize, class: Symmetry, dt: f64, lossy: bool) -> Vec<Array> {
     all
 }
 
-/// Lines per block for values of `number` bytes.
+/// Number of lines per block for values of `number` bytes.
 fn capacity(padded: &Padded, arrays: usize, number: usize) -> usize {
     let lines = padded.model.cells() / padded.model.n[0];
     (BLOCK_BYTES / (padded.pitch() * arrays * number)).clamp(1, lines)
@@ -174,7 +174,7 @@ pub struct Upload<'a, T, A: Accelerator> {
     relaxing: Vec<T>,
     /// Converted lines for the devices, `[kept array][line][padded z]`.
     blocks: Vec<A::Pinned>,
-    /// Lines that fit a block.
+    /// Number of lines that fit a block.
     capacity: usize,
     turn: usize,
     watch: Watch,

@@ -16,7 +16,7 @@ use crate::methods::velocity_stress::{cpu::rows, medium::live};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
-/// Threads that compute one value of a record, as in points.cu, and threads of a block.
+/// Number of threads that compute one value of a record, as in points.cu, and number of threads of a block.
 const READERS: usize = 8;
 const READ_BLOCK: usize = 128;
 

@@ -13,7 +13,7 @@ use std::ops::Range;
 struct Rows {
     width: usize,
     here: usize,
-    /// Values at the low end, which come first in both.
+    /// Number of values at the low end, which come first in both.
     low: usize,
     /// Index in the state of the values at the high end.
     high: usize,

@@ -1,32 +1,33 @@
 //! The division of boxes of cells into thread blocks.
 
-/// Threads whose cells along z fill a cache line of 128 bytes.
+/// Number of threads whose cells along z fill a cache line of 128 bytes.
 pub const CHUNK: usize = 8;
 
 /// The thread blocks of the two stages. A block has threads along z, on some rows and planes, each of which updates 16
 /// bytes of cells along z; in rows and planes of layers a block is a plain run of threads over the cells of the boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Threads along z, a multiple of [`CHUNK`].
+    /// Number of threads along z, a multiple of [`CHUNK`].
     pub z: usize,
-    /// Rows of a block.
+    /// Number of rows of a block.
     pub rows: usize,
-    /// Planes of a block.
+    /// Number of planes of a block.
     pub deep: usize,
-    /// Rows of a strip: the data that neighbouring planes of a strip read should stay in the second-level cache.
+    /// Number of rows of a strip: the data that neighbouring planes of a strip read should stay in the second-level
+    /// cache.
     pub strip: usize,
     /// Number of blocks that should be resident on a multiprocessor at once, for velocity and for stress.
     pub blocks: [usize; 2],
     /// Whether to prefetch values that are needed late.
     pub ahead: bool,
-    /// Threads of a block in layers.
+    /// Number of threads of a block in layers.
     pub frame_threads: usize,
     /// Number of blocks in layers that should be resident on a multiprocessor at once.
     pub frame_blocks: usize,
 }
 
 impl Tile {
-    /// Threads of a block outside layers.
+    /// Number of threads of a block outside layers.
     pub fn threads(&self) -> usize {
         self.z * self.rows * self.deep
     }

@@ -49,7 +49,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Cells per thread along z: 16 bytes.
+    /// Number of cells per thread along z: 16 bytes.
     pub fn vec(&self) -> usize {
         if self.double { 2 } else { 4 }
     }

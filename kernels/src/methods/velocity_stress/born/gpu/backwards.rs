@@ -10,7 +10,7 @@ use super::variant::{CELLS, INSIDE, Pass, Turn};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream};
 
-/// Threads per block of the interior, in GROUPS groups along z of CHUNK threads.
+/// Number of threads per block of the interior, in GROUPS groups along z of CHUNK threads.
 const INSIDE_THREADS: usize = 256;
 const CHUNK: usize = 8;
 const GROUPS: usize = 4;

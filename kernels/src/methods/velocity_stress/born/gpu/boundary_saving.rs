@@ -12,7 +12,7 @@ use crate::Error;
 use crate::device::accelerator::Accelerator;
 use std::ops::Range;
 
-/// Steps between two updates of the largest velocity.
+/// Number of steps between two updates of the largest velocity.
 const LOOK: usize = 64;
 
 /// The kernels and memory of a reverse sweep with boundary saving.

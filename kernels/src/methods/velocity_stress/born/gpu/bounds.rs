@@ -8,7 +8,7 @@ use super::variant::{CELLS, INSIDE};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Threads per block of kernels whose consecutive threads take consecutive vectors of cells of some boxes.
+/// Number of threads per block of kernels whose consecutive threads take consecutive vectors of cells of some boxes.
 pub const THREADS: usize = 128;
 
 /// The smallest allowed ratio of mu to |lambda|, and of n lambda + 2 mu to 2 mu. The normal parts of the adjoint

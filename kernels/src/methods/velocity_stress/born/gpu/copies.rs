@@ -17,7 +17,7 @@ pub struct Piece {
     pub numbers: usize,
 }
 
-/// Threads per row of velocities that are cleared.
+/// Number of threads per row of velocities that are cleared.
 const SWEEPERS: usize = 16;
 
 impl<A: Accelerator> Device<A> {

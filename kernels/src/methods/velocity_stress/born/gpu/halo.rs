@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Copy, Debug)]
 pub struct Travelling {
     pub address: u64,
-    /// Numbers per plane.
+    /// Number of values per plane.
     pub a_plane: usize,
     /// Number of planes on either side of a cut that are exchanged, at most
     /// [`GHOST`](crate::methods::velocity_stress::GHOST).
@@ -31,7 +31,7 @@ pub struct Travelling {
 }
 
 impl Travelling {
-    /// Numbers exchanged each way.
+    /// Number of values exchanged each way.
     pub fn numbers(&self) -> usize {
         self.planes * self.a_plane
     }
@@ -371,7 +371,8 @@ impl<A: Accelerator> Device<A> {
         self.of_fields(address, &(0..fields).collect::<Vec<_>>())
     }
 
-    /// The exchange of the fields with these indices, counted from `address`, with as many planes as a derivative reaches.
+    /// The exchange of the fields with these indices, counted from `address`, with as many planes as a derivative
+    /// reaches.
     pub fn of_fields(&self, address: u64, fields: &[usize]) -> Vec<Travelling> {
         let field = |&number: &usize| Travelling {
             address: after(address, number * self.sizes.len),

@@ -69,14 +69,14 @@ use steps::{Device, Drive};
 use sweep::Request;
 use transfer::Transfer;
 
-/// Threads that compute one value of a record, as in points.cu, and threads of a block.
+/// Number of threads that compute one value of a record, as in points.cu, and number of threads of a block.
 const READERS: usize = 8;
 const READ_BLOCK: usize = 128;
 
 /// Approximate bytes of records that a device buffers for the host.
 const RECORDS: usize = 16 << 20;
 
-/// Bytes for the driver itself, buffered records and tables of points.
+/// Number of bytes for the driver itself, buffered records and tables of points.
 const OWN: usize = 256 << 20;
 
 /// Bytes that a device needs for its part of a program in addition to the states of a reverse sweep: for all shots
@@ -94,7 +94,7 @@ pub fn bytes_of_images(slab: LocalProgram<'_, f32>, request: &ImageRequest) -> u
     Plan::new(slab, request).bytes().saturating_sub(changes)
 }
 
-/// Bytes that images record of a step in addition to the velocities and layers.
+/// Number of bytes that images record in each step in addition to the velocities and layers.
 pub fn image_field_bytes<T: Number>(slab: LocalProgram<'_, T>, request: &ImageRequest) -> usize {
     Plan::new(slab, request).kept * size_of::<f32>()
 }
@@ -161,7 +161,7 @@ impl RecordBuffer {
         Self { address, ..self }
     }
 
-    /// Numbers per shot.
+    /// Number of values per shot.
     fn numbers(&self) -> usize {
         (self.most + 1) * self.values
     }

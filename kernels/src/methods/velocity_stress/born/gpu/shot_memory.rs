@@ -45,7 +45,7 @@ pub const PARTS: usize = Part::Changes as usize + 1;
 /// The memory that shots need.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Needs {
-    /// Shots that run side by side.
+    /// Number of shots that run side by side.
     pub shots: usize,
     /// Length of each [`Part`].
     pub parts: [usize; PARTS],

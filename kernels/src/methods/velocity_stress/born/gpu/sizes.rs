@@ -34,13 +34,13 @@ pub struct Sizes {
     pub layers: [usize; 3],
     /// Mechanisms per stress.
     pub mechanisms: usize,
-    /// Rows of the grid if there is a free surface, otherwise 0.
+    /// Number of rows of the grid if there is a free surface, otherwise 0.
     pub surface: usize,
     /// Length of a record.
     pub values: usize,
     /// Whether quantities are integrated at the receivers between two records.
     pub runs: bool,
-    /// Numbers that images record of a step in addition.
+    /// Number of values that images record in each step in addition.
     pub image_fields: usize,
     /// Length of the boundary of a velocity in a recorded step with boundary saving; 0 if whole fields are recorded.
     pub boundary: usize,

@@ -20,16 +20,16 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Threads per block: ACROSS along z, or half as many if there are few cells along z; in 3-D on ROWS rows; and all
-/// remaining threads on planes.
+/// Number of threads per block: ACROSS along z, or half as many if there are few cells along z; in 3-D on ROWS rows;
+/// and all remaining threads on planes.
 const BLOCK: usize = 128;
 const ACROSS: usize = 16;
 const ROWS: usize = 4;
 
-/// Rows per strip, chosen so that the planes around a tile stay in the second-level cache.
+/// Number of rows per strip, chosen so that the planes around a tile stay in the second-level cache.
 pub const STRIP: usize = 128;
 
-/// Threads per block at the surface.
+/// Number of threads per block at the surface.
 const SURFACE_THREADS: usize = 64;
 
 /// The terms that drive the fields of a step, and the recording of the step.

@@ -38,13 +38,13 @@ pub(super) enum Pass {
     Clear,
 }
 
-/// Cells per thread along z in a step and in the reverse sweep.
+/// Number of cells per thread along z in a step and in the reverse sweep.
 pub(super) const CELLS: usize = 2;
 
-/// Cells per thread in the kernels of the interior: 16 bytes.
+/// Number of cells per thread in the kernels of the interior: 16 bytes.
 pub(super) const INSIDE: usize = 4;
 
-/// Cells per thread of a kernel.
+/// Number of cells per thread of a kernel.
 pub(super) fn cells_of(pass: Pass) -> usize {
     if (pass as usize) < Pass::VelocityImages as usize {
         CELLS
@@ -65,7 +65,7 @@ struct Text {
     /// Whether it reads stiffnesses.
     moduli: bool,
     surface: bool,
-    /// Cells per thread along z.
+    /// Number of cells per thread along z.
     cells: usize,
     /// Whether consecutive threads of its kernels compute consecutive vectors of cells of some boxes.
     framed: bool,
