@@ -380,7 +380,7 @@ impl Input {
     fn check<T: Element>(&self, offset: u64, count: usize) -> Result<()> {
         if !T::accepts(self.format.kind) {
             return Err(Error::new(format!(
-                "{}: holds {} data, but {} data are needed ({})",
+                "{} holds {} data, but {} data are needed ({})",
                 self.name,
                 self.format.kind.word(),
                 T::KIND.word(),

@@ -19,7 +19,7 @@ use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::parallel::rank_halo::Overlap;
 use kernels::parallel::slabs::Slab;
 
-/// Slabs of each rank.
+/// Numbers of slabs of the ranks.
 const PARTS: [&[usize]; 4] = [&[1, 1], &[2, 1], &[1, 1, 1], &[1, 2, 1]];
 
 /// Planes of the slabs, which are of unequal thickness.

@@ -48,8 +48,9 @@ fn datasets_beyond_the_list_of_places() {
     let run = bench.sh("sfcat axis=1 order=2,1 a.rsf b.rsf c.rsf > o.rsf");
     assert_eq!(run.code, 0);
     assert!(
-        run.err
-            .contains("order= holds 2 positions for 3 datasets: the remaining datasets take the last one"),
+        run.err.contains(
+            "order= holds 2 positions for 3 datasets: the remaining datasets take the last of these positions"
+        ),
         "{}",
         run.err
     );

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::largest::{largest, largest_difference};
 
-/// A bell of 20 ms at a time, as a formula.
+/// The formula of a bell of 20 ms, in which `t` is the formula of the time from its centre.
 fn bell(t: &str) -> String {
     format!("exp(-(({t})/0.02)^2)")
 }

@@ -445,8 +445,8 @@ fn a_warning_of_an_operator_is_shown_once() {
     assert_eq!(messages.matches("it is late").count(), 1, "{messages}");
 }
 
-/// Data at other times than those that the operator writes are named, once, with both axes; axes that only number their
-/// samples, and those that differ by rounding, are not.
+/// Data at times other than those that the operator writes are named, once, with both axes; axes that only number
+/// their samples, and those that differ by rounding, are not.
 #[test]
 fn axes_that_differ_from_those_of_the_operator_are_named() {
     let bench = bench();

@@ -155,7 +155,8 @@ fn lengths_that_are_written_as_times_are_warned_of() {
     assert_eq!(bench.messages("sfsegywrite < c.rsf tape=a.sgy"), "");
 }
 
-/// Delays in fractions of a millisecond, which tscalar of the header table allows, survive; new headers hold whole ones.
+/// Delays in fractions of a millisecond, which tscalar of the header table allows, survive; new headers hold whole
+/// ones.
 #[test]
 fn delays_keep_the_fractions_of_the_table() {
     let bench = Bench::new();

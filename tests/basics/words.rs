@@ -117,7 +117,7 @@ fn refusals_of_single_programs() {
         ("sfin info=y < /dev/null", "no dataset is given"),
         (
             "sfspike < i.rsf",
-            "holds int data; sfspike takes axes from float data only",
+            "holds int data, but sfspike takes axes from float data only",
         ),
         (
             "sfspike n1=5 | sfspline n1=3 o1=0 d1=1 fp=1",

@@ -4,9 +4,9 @@
 //! P waves of an explosion propagate in a solid. Horizontally polarised S waves obey the equation of a potential in a
 //! fluid, with the density in place of the reciprocal bulk modulus and the shear modulus in place of the reciprocal
 //! density; sides without flux are free of tractions. The fluid elements therefore give S and its reflections at the
-//! core and at the surface. The reflection of P at the core is computed in a fluid with the speeds of P, above a rigid
-//! core, because in a solid the waves that an explosion at the surface sends along the surface are stronger. It is
-//! followed to distances at which the waves along the surface have passed when it arrives, and at short periods,
+//! core and at the surface. The reflection of P at the core is computed in a fluid with the P velocities, above a
+//! rigid core, because in a solid the waves that an explosion at the surface sends along the surface are stronger. It
+//! is followed to distances at which the waves along the surface have passed when it arrives, and at short periods,
 //! because reverberations in the crust delay the maximum by up to half a per cent of its time.
 
 use std::f64::consts::PI;
@@ -107,7 +107,7 @@ fn length(x: [f64; 2]) -> f64 {
 enum Kind {
     Compression,
     Horizontal,
-    /// Compressional waves in a fluid with the speeds of P.
+    /// Compressional waves in a fluid with the P velocities.
     Pressure,
 }
 

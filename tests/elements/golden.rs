@@ -186,7 +186,7 @@ fn a_run_goes_on_behind_a_state_in_any_cut() {
         .desk
         .sh(&format!("{} nt=45 m0=2 degree=3 resume=state > x.rsf", case.line));
     assert!(
-        other.code == 1 && other.err.contains("the state is of another"),
+        other.code == 1 && other.err.contains("the state belongs to another"),
         "{other:?}"
     );
 }

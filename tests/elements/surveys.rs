@@ -92,7 +92,7 @@ fn states_of_other_surveys_are_refused() {
         (
             "loud.rsf",
             RUN,
-            "the state is of other data: the first 4 shots of",
+            "the state belongs to other data: the first 4 shots of",
         ),
         ("data.rsf", &other, "the mesh, model=, materials="),
         ("data.rsf", &moved, "freq= is 7 in the state and 8 here"),

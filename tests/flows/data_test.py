@@ -62,8 +62,8 @@ class Reading(Scratch):
                 found = rsfdata.read(name + ".rsf")
                 self.assertEqual(found.header.format(), (wanted["form"], wanted["type"]))
                 self.assertEqual(found.array.size, wanted["size"])
-                # The expected lengths end at the last axis longer than 1, and the expected axes continue after a gap,
-                # where the axes of data do not.
+                # The expected lengths end at the last axis longer than 1. The expected axes may continue after a gap,
+                # at which the axes of the data end.
                 lengths = wanted["filedims"] + [1] * (len(found.axes) - len(wanted["filedims"]))
                 self.assertEqual([axis.n for axis in found.axes], lengths[: len(found.axes)])
                 for axis, told in zip(found.axes, wanted["axes"]):

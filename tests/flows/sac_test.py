@@ -28,7 +28,7 @@ class Sac(Scratch):
                 stream = seismology.to_stream(late)
                 path = seismology.write_sac(self.path("late"), stream)[0]
             head = obspy.read(path)[0].stats.sac
-            # Single precision holds these times to 1e-7 s, and ObsPy cuts nanoseconds.
+            # Single precision holds these times to 1e-7 s, and ObsPy truncates nanoseconds.
             np.testing.assert_allclose([head.o, head.b - head.o], [rest, late.t[0]], atol=2e-6)
             self.assertEqual(stream[0].stats.sac["o"], 0, "the stream of the user is unchanged")
 

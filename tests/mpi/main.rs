@@ -1,5 +1,5 @@
-//! The modelling programs on several ranks of MPI: the same bits as one process, and an end with a single message
-//! whatever happens to a rank.
+//! The modelling programs on several ranks of MPI: the results have the same bits as those of one process, and a run
+//! ends with a single message whatever happens to a rank.
 
 mod ends;
 mod gpus;

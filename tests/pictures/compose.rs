@@ -149,7 +149,7 @@ fn a_movie_of_files() {
         .read_info()
         .unwrap();
     assert_eq!(reader.info().animation_control().unwrap().num_frames, 2);
-    // Pictures of several sizes have their boxes on top of each other, on a page for all of them.
+    // The boxes of pictures of several sizes lie on top of each other, on a page that has room for all pictures.
     desk.picture("grey width=300 out=c.svg", "quarters");
     let both = ["a.svg", "c.svg"].map(|name| Svg::read(&fs::read(desk.path(name)).unwrap()));
     let bytes = desk.picture("pictures mode=movie a.svg c.svg", "-").0;

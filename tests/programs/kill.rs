@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use crate::desk::{Desk, built};
 use crate::{real, shot, velocity_stress};
 
-/// Kills of each program in the usual tests.
+/// Number of times that each program is killed in the usual tests.
 const KILLS: usize = 4;
-/// Kills of one run before it may reach its end.
+/// Number of times that one run is killed before it may reach its end.
 const LIVES: usize = 3;
 
 /// A sequence of pseudorandom numbers (xorshift). A test that fails keeps its seed among the regressions.
@@ -110,7 +110,7 @@ struct Count {
     runs: usize,
 }
 
-/// Where runs are killed and continued.
+/// The device on which runs are killed and continued.
 #[derive(Clone, Copy)]
 enum On {
     /// The processors.

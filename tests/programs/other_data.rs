@@ -1,4 +1,4 @@
-//! Data with other components or another quantity than the run models.
+//! Data whose components or quantity differ from those that the run models.
 
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude};

@@ -183,7 +183,7 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     desk.dataset("ccc2.rsf", &shot::stiffness_header(2), &stiffness);
     tried(
         &go.replace("ccc=ccc.rsf", "ccc=ccc2.rsf"),
-        &["resume=state: the state is of another model"],
+        &["resume=state: the state belongs to another model"],
     );
     tried(
         &go.replace("resume=state", "resume=gone"),

@@ -81,8 +81,8 @@ fn layers_are_symmetric_about_their_normal() {
     assert!(flat < 1e-6 && steep > 5e-3, "{flat:e} {steep:e}");
 }
 
-/// A slope is down-sampled from a grid four times as fine, on which it is a staircase: an interface, and a thin layer,
-/// whose two sides look alike to a gradient.
+/// A slope is down-sampled from a grid four times as fine, on which it is a staircase: an interface, and a thin layer
+/// between equal rocks, at whose two sides the gradient has opposite signs.
 #[test]
 fn down_sampled_layers_are_nearly_symmetric_about_their_normal() {
     let desk = Desk::new();

@@ -277,11 +277,11 @@ fn states_that_do_not_fit_are_refused() {
         ("resume=gone < data.rsf", "cannot read the state"),
         (
             "resume=state < loud.rsf",
-            "the state is of other data: the first 5 shots of",
+            "the state belongs to other data: the first 5 shots of",
         ),
         (
             "resume=state vs=vs2.rsf < data.rsf",
-            "the state is of another model",
+            "the state belongs to another model",
         ),
         (
             "resume=state sou=sous2.rsf < data.rsf",

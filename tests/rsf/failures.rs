@@ -146,14 +146,14 @@ fn data_that_end_or_are_no_numbers() {
     assert_refused(
         &scratch,
         ints,
-        "ccc=i.rsf: holds int data, but float data are needed (sfdd type=float converts)",
+        "ccc=i.rsf holds int data, but float data are needed (sfdd type=float converts)",
     );
     assert_refused(
         &scratch,
         &ints
             .replace("native_int", "native_complex")
             .replace("abcd", "abcdefgh"),
-        "ccc=i.rsf: holds complex data, but float data are needed (sfreal and sfimag take their parts)",
+        "ccc=i.rsf holds complex data, but float data are needed (sfreal and sfimag take their parts)",
     );
 }
 

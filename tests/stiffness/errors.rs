@@ -253,8 +253,8 @@ fn tilts_that_do_not_fit() {
     }
 }
 
-/// A small tilt nu gives c15 = nu (c11 - c13 - 2 c55), here 0.29 nu of the largest coefficient: a millionth may be lost,
-/// which is reached at 0.0002 degrees.
+/// A small tilt nu gives c15 = nu (c11 - c13 - 2 c55), here 0.29 nu of the largest coefficient: a millionth may be
+/// lost, which is reached at 0.0002 degrees.
 #[test]
 fn tilts_fit_as_long_as_a_millionth_is_lost() {
     let ti = "vp=2 vs=1 ro=2 epsilon=0.2 n1=3 n2=3";

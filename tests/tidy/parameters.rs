@@ -7,8 +7,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::{files_ending, report};
 
-/// The methods of a `Job` that read a parameter, and the types that they read, as the constructors of `Param` name them;
-/// without types any.
+/// The methods of a `Job` that read a parameter, and the types that they read, as the constructors of `Param` name
+/// them; without types any.
 const READERS: [(&str, &[&str]); 17] = [
     ("int", &["int"]),
     ("int_opt", &["int"]),
@@ -29,7 +29,8 @@ const READERS: [(&str, &[&str]); 17] = [
     ("given", &[]),
 ];
 
-/// The constructors of parameters of pictures (`programs/basics/src/pictures/words.rs`), and the types that they declare.
+/// The constructors of parameters of pictures (`programs/basics/src/pictures/words.rs`), and the types that they
+/// declare.
 const OF_PICTURES: [(&str, &str); 3] = [("word", "string"), ("real", "float"), ("size", "float")];
 
 /// Types of declarations without a value that the program reads by name.
@@ -173,7 +174,8 @@ fn together<'a>(files: impl Iterator<Item = &'a Parameters>) -> BTreeMap<String,
     all
 }
 
-/// The fault in reading a parameter of these types, if there is one; `None` for a method that reads no parameter.
+/// The error in a call that reads a parameter of these types, if there is one; `None` for a method that reads no
+/// parameter.
 fn misreading(method: &str, key: &str, kinds: Option<&BTreeSet<String>>) -> Option<Option<String>> {
     let (_, allowed) = READERS.iter().find(|(reader, _)| *reader == method)?;
     Some(match kinds {

@@ -17,7 +17,7 @@ use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
 use kernels::parallel::rank_halo::Overlap;
 
-/// Slabs of each rank.
+/// Thicknesses of the slabs of each rank.
 type Parts = &'static [&'static [usize]];
 
 /// 57 planes, of which the model has 11 to 43; the sources are on planes 20 and 24, and their nodes extend two and
@@ -60,7 +60,7 @@ fn lossy(ndim: usize, mechanisms: Mechanisms) -> Option<Attenuation> {
     })
 }
 
-/// A run of one process: its records, and the map of peaks.
+/// The records and the map of peaks of a run in one process.
 fn alone(shot: &Shot, ndim: usize) -> (Tape<f32>, Vec<f32>) {
     let padded = shot.frame.around(&grid(ndim));
     let slabs = SLABS.partition(padded.planes(), 1).expect("one slab fits");
@@ -101,7 +101,7 @@ fn among(
             Ok(()) => simulation.peaks_among(ranks).expect("maps are exchanged"),
             Err(_) => Vec::new(),
         };
-        // Messages exist after the run.
+        // The memory is counted after the run, when the message buffers exist.
         (tape, peaks, result, [simulation.bytes(), predicted])
     })
 }

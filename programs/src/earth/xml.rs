@@ -162,7 +162,7 @@ pub fn seconds(word: &str) -> Option<(f64, String)> {
         && (0.0..60.0).contains(&minute)
         && (0.0..61.0).contains(&second);
     known.then_some(())?;
-    // Count days of the Gregorian calendar in years that begin in March.
+    // The days of the Gregorian calendar are counted in years that begin in March.
     let (years, months) = if month > 2 {
         (year, month - 3)
     } else {

@@ -1,4 +1,4 @@
-//! The corners of the elements of a box on a lattice of whole numbers: x, up, y.
+//! The corners of the elements of a box on an integer lattice with the axes x, up and y.
 //!
 //! An element of the top row is `UNIT` wide and a row `2 UNIT` high, so that the midpoints of edges, faces
 //! and elements are also whole numbers. Except in bricks, an element is a quadrilateral in a vertical plane,

@@ -20,7 +20,7 @@ pub(super) struct Cells<'a> {
     /// First depth and spacing along z.
     z: [f64; 2],
     window: Window,
-    /// [`Window::below`] of the window.
+    /// A table of [`Window::below`] of the window.
     below: Table,
     /// The Gaussian bell of a standard deviation of one spacing, by which normals are averaged.
     bell: Table,
@@ -30,8 +30,8 @@ pub(super) struct Cells<'a> {
 /// Its values are needed for every column around every cut node, where computing them would take most of the time.
 struct Table(Vec<f64>);
 
-/// The largest distance of a [`Table`], in spacings, and its entries per spacing, for which interpolation is accurate to
-/// 1e-7.
+/// The largest distance of a [`Table`], in spacings, and its entries per spacing, for which interpolation is accurate
+/// to 1e-7.
 const FAR: f64 = 8.0;
 const ENTRIES: f64 = 2048.0;
 

@@ -184,7 +184,7 @@ impl Regions {
         };
         match self.numbers.get(&tag) {
             Some((number, _)) => Ok(*number),
-            None => bail!("{name}: the entity {entity} has no region"),
+            None => bail!("{name}: the entity {entity} has no region; save the whole mesh again"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 
-/// A place in the bytes of a file.
+/// A position in the bytes of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner<'a> {
     name: &'a str,

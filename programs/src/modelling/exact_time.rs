@@ -71,8 +71,9 @@ impl Timing {
     /// The timing of a run of `steps` steps of `dt` (s) whose sources have these series, with first samples at `first`
     /// (in steps), and this frequency band; with `exact` the series are transformed.
     ///
-    /// # Errors Returns an error for a time function that does not begin at rest, or has frequencies that the steps
-    /// cannot represent.
+    /// # Errors
+    /// Returns an error for a time function that does not begin at rest, or has frequencies that the steps cannot
+    /// represent.
     pub fn of(
         exact: Option<ExactTime>,
         (steps, dt): (usize, f64),
@@ -253,8 +254,9 @@ impl ExactTime {
 
     /// Transforms time functions that begin at `first` steps to the time of the steps; `what` names them in messages.
     ///
-    /// # Errors Returns an error for a time function that does not begin at rest, or has frequencies that the steps
-    /// cannot represent.
+    /// # Errors
+    /// Returns an error for a time function that does not begin at rest, or has frequencies that the steps cannot
+    /// represent.
     pub fn sources(&self, series: &mut [Vec<f32>], first: f64, what: &str) -> anyhow::Result<()> {
         let plan = self.of_sources(first);
         series.par_iter_mut().enumerate().try_for_each(|(k, series)| {
@@ -380,7 +382,7 @@ impl Correction {
         self.time.dt
     }
 
-    /// Steps from one record that is kept to the next.
+    /// The number of steps from one record that is kept to the next.
     pub fn every(&self) -> usize {
         self.every
     }

@@ -361,7 +361,7 @@ enum Source {
     File(Input),
     /// All numbers of an input that can only be read in order.
     Held(Vec<f32>),
-    /// The same values along z everywhere.
+    /// The values along z, which are the same at every x and y.
     Column(Vec<f32>),
 }
 

@@ -90,7 +90,7 @@ impl DataTimes {
     /// The times of the third axis of the data.
     pub fn of(data: &Input) -> Self {
         let Axis { n, o, d, .. } = data.axis(3);
-        // Use the decimal numbers of the header, not the nearest single-precision numbers.
+        // These are the decimal numbers of the header, not the nearest single-precision numbers.
         let [first, step] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
         Self {
             first,

@@ -10,7 +10,7 @@ pub struct Part {
     pub whole: usize,
     share: usize,
     before: usize,
-    /// Steps from one snapshot to the next.
+    /// The number of steps from one snapshot to the next.
     pub every: usize,
     /// The step of the current snapshot, its number, and how many of its values have been written.
     coming: Option<usize>,

@@ -189,9 +189,9 @@ impl Picks {
             return Ok((0..self.count()).map(Some).collect());
         }
         let others = self.of_header(name, entry)?;
-        // A list with a number for each shot of the data says which they are. Otherwise shots may have been removed from
-        // the data: if the picked shots are evenly spaced, so is the survey, and the data must have the axis of their
-        // shots.
+        // A list with a number for each shot of the data says which they are. Otherwise shots may have been removed
+        // from the data: if the picked shots are evenly spaced, so is the survey, and the data must have the axis of
+        // their shots.
         let is_complete = entry.is_some() && others.count() == own.n;
         if !is_complete && let (Some(step), Some(&first)) = (step(&self.numbers), self.numbers.first()) {
             let d = expected.d / step as f32;

@@ -50,7 +50,7 @@ impl Times {
         ]
     }
 
-    /// The weights of `records` records in a sample.
+    /// The weights with which the records of a run with `records` records contribute to a sample.
     fn row(&self, sample: usize, records: usize) -> Row {
         let [first, last] = self.needed(sample);
         let from = first.clamp(0, (records as i64 - 1).max(0));
@@ -192,7 +192,8 @@ impl Samples {
         }
     }
 
-    /// The first `count` of `records` records, unchanged, for data that end before the run. The transpose has zeros after them.
+    /// The first `count` of `records` records, unchanged, for data that end before the run. The transpose has zeros
+    /// after them.
     pub fn first(count: usize, records: usize) -> Self {
         let row = |first| Row {
             first,

@@ -81,8 +81,8 @@ pub struct Workers<'a> {
     pub all: Vec<Worker<'a>>,
     /// The number of shots that each of them computes at a time.
     pub batch: usize,
-    /// Whether they compute further shots while the previous ones are written, even if there is only one worker and one
-    /// rank.
+    /// Whether the workers compute further shots while the previous ones are written, even if there is only one worker
+    /// and one rank.
     pub ahead: bool,
 }
 

@@ -147,7 +147,7 @@ fn arrange(job: &Job, sources: &mut Vec<Part>) -> Result<()> {
     let Some(last) = places.last() else { return Ok(()) };
     if places.len() != sources.len() {
         job.warn(&format!(
-            "order= holds {} positions for {} datasets: the remaining datasets take the last one",
+            "order= holds {} positions for {} datasets: the remaining datasets take the last of these positions",
             places.len(),
             sources.len()
         ));
@@ -215,9 +215,9 @@ fn names(job: &Job, parts: &[Part], along: bool, gap: usize) -> Option<String> {
     }
 }
 
-/// Writes the shots of the joined datasets, if any of these lists its shots. Along the axis of shots they are the shots of
-/// all datasets, if each lists its shots and the numbers ascend; along other axes all datasets must have the same shots.
-/// Otherwise they are not known, with a warning.
+/// Writes the shots of the joined datasets, if any of these lists its shots. Along the axis of shots they are the
+/// shots of all datasets, if each lists its shots and the numbers ascend; along other axes all datasets must have the
+/// same shots. Otherwise they are not known, with a warning.
 fn put_shots(job: &Job, output: &mut Output, parts: &[Part], along: bool, gap: usize) {
     let Some(own) = parts.iter().find_map(|part| part.shots.as_ref()) else {
         return;

@@ -16,7 +16,7 @@ model: m = mod0 + mwt p, and the iterations determine p. Where known= is not 0, 
 or zero. Each iteration prints the squared length of the gradient.\n\n\
 PROGRAM is the name or path of the operator, and the parameters after it are passed on. It is started with adj=n (model \
 in, data out) and with adj=y (data in, model out), and must read standard input and write standard output. The axes of \
-standard input must be those that PROGRAM writes with adj=n, times included; a warning names others. Four datasets of \
+standard input must be those that PROGRAM writes with adj=n, times included; a warning names axes that differ. Four datasets of \
 the size of the model and three of the size of the data are held in memory.\n\n\
 Differs from Madagascar: mod=, mwt=, known=, mod0= (or x0=) and niter= are not passed on to PROGRAM; a program that \
 fails is an error; dot products are computed in double precision; with mwt= and mod0= the model is mod0 + mwt p, and \

@@ -66,7 +66,7 @@ const MOST: i64 = 1 << 28;
 pub fn run(job: &mut Job) -> Result<()> {
     ensure!(
         !job.flag("inv")?,
-        "inv=y is not supported: sfwindow and sfput separate the bins"
+        "inv=y is not supported: separate the bins with sfwindow and sfput"
     );
     let mut input = job.stdin()?;
     let n = cube::shape(&input)?[0].n;

@@ -17,7 +17,7 @@ use super::cube::{self, PIECE};
 pub struct Operator {
     program: OsString,
     words: Vec<OsString>,
-    /// Whether the program can write data at other times than those of its steps, by `dtout=`.
+    /// Whether the program can write data at times other than those of its steps, by `dtout=`.
     resamples: bool,
     /// Warnings of earlier calls, which are not shown again.
     warned: Mutex<BTreeSet<Vec<u8>>>,

@@ -77,7 +77,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some(input) = &input {
         ensure!(
             input.format().kind == Kind::Float,
-            "{}: holds {} data; sfspike takes axes from float data only",
+            "{} holds {} data, but sfspike takes axes from float data only (sfdd type=float converts)",
             input.name(),
             input.format().kind.word()
         );

@@ -75,7 +75,10 @@ impl Animation {
 
     fn gif(&self) -> Result<Vec<u8>> {
         let (width, height) = self.frames[0].size;
-        let size = |length: u32| u16::try_from(length).context("a GIF has at most 65535 pixels on a side");
+        let size = |length: u32| {
+            u16::try_from(length)
+                .context("a GIF has at most 65535 pixels on a side; write a PNG, or a smaller picture")
+        };
         let palette = self.palette();
         let mut known: HashMap<[u8; 3], u8> = HashMap::new();
         let mut bytes = Vec::new();

@@ -73,7 +73,7 @@ pub struct Axis {
     pub label: String,
     /// The unit.
     pub unit: String,
-    /// The choices of the user for the numbers.
+    /// The user's choices for the numbers along the axis.
     pub rule: TickRule,
 }
 

@@ -164,7 +164,7 @@ fn warn_of_one_colour(job: &Job, samples: &Samples, [bias, clip]: [f32; 2]) {
 }
 
 impl Scale {
-    /// Reads the parameters; a missing clip is found from `samples` of the data.
+    /// Reads the parameters; a missing clip is computed from `samples` of the data.
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range, or `fade=` is given for bytes.

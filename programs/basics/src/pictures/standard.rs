@@ -47,7 +47,7 @@ pub fn named(job: &Job, axis: &DataAxis, number: usize) -> Result<(String, Strin
     Ok((label.unwrap_or_default(), unit.unwrap_or_default()))
 }
 
-/// The choices of the user for the numbers of the axis called `which`: 1 (horizontal), 2 (vertical), 3 or bar.
+/// The user's choices for the numbers along the axis called `which`: 1 (horizontal), 2 (vertical), 3 or bar.
 pub fn rule(job: &Job, which: &str) -> Result<TickRule> {
     let (step, origin, most) = match which {
         "bar" => ("dbarnum".into(), "obarnum".into(), "nbartic".into()),

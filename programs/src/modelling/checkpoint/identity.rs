@@ -151,7 +151,7 @@ impl Identity {
         let grid = header.label("grid").unwrap_or_default();
         if grid != self.grid {
             return Some(format!(
-                "the state is of another grid: {grid} in the state, {} here",
+                "the state belongs to another grid: {grid} in the state, {} here",
                 self.grid
             ));
         }
@@ -192,7 +192,7 @@ impl Identity {
             String::new()
         };
         Some(format!(
-            "the state is of another run: {}{more}; continue with the parameters of that run (only {} may differ)",
+            "the state belongs to another run: {}{more}; continue with the parameters of that run (only {} may differ)",
             differences.join("; "),
             self.free
         ))

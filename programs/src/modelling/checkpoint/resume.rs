@@ -92,7 +92,7 @@ impl Resumed {
     pub fn compare_model(&self, model: u64) -> anyhow::Result<()> {
         if model != self.model {
             bail!(
-                "{}: the state is of another model: grid and parameters are the same, but the numbers in the \
+                "{}: the state belongs to another model: grid and parameters are the same, but the numbers in the \
                 model's files differ; continue with the files of that run",
                 self.name()
             );

@@ -17,7 +17,7 @@ use kernels::methods::displacement::{self, SourceKind};
 use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
-/// Points per shortest wavelength below which a warning is due.
+/// The number of points per shortest wavelength below which a warning is due.
 const COARSE: f64 = 5.0;
 
 /// Checks the findings about the model: stability, dispersion and symmetry class.

@@ -27,8 +27,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// A sum of `numbers[0]` numbers in lines of `numbers[1]`, which states call `name`. The sum over the first `done` shots
-    /// is zero until a state is loaded into it.
+    /// A sum of `numbers[0]` numbers in lines of `numbers[1]`, which states call `name`. The sum over the first `done`
+    /// shots is zero until a state is loaded into it.
     pub fn new(name: &'static str, numbers: [usize; 2], done: usize) -> Self {
         Self {
             sum: TreeSum::of_first(done, numbers[0]),
@@ -213,7 +213,7 @@ impl Kept {
         let names = records.names();
         ensure!(
             read == expected,
-            "{}: the state is of other data: the first {} of {} {} not the data of the interrupted run; \
+            "{}: the state belongs to other data: the first {} of {} {} not the data of the interrupted run; \
             continue with the files of that run",
             resumed.name(),
             counted(resumed.step, "shot"),

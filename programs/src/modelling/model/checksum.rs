@@ -23,7 +23,7 @@ impl Volumes {
 }
 
 impl Source {
-    /// Adds its numbers to the checksum.
+    /// Adds the numbers of the source to the checksum.
     fn add_to(&self, mut sum: Checksum) -> anyhow::Result<Checksum> {
         let input = match self {
             Self::Held(all) | Self::Column(all) => return Ok(sum.with(all)),

@@ -10,7 +10,7 @@ use kernels::mesh::Mesh;
 use kernels::methods::spectral_elements::Shot;
 use rsf_io::{Axis, Job};
 
-/// The outputs that only modelling has.
+/// The outputs that only the modelling programs have.
 #[derive(Default)]
 pub struct Extras {
     pub several: Option<Several>,

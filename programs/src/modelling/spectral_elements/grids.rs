@@ -41,7 +41,7 @@ impl Files {
             .position(|[n, _, d]| *n > 1.0 && !(*d > 0.0 && d.is_finite()))
         {
             bail!(
-                "{name} has d{}={}; steps of grids must be above zero",
+                "{name} has d{}={}; the spacings of a grid must be more than 0",
                 bad + 1,
                 axes[bad][2]
             );

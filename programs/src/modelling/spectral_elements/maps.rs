@@ -1,5 +1,5 @@
-//! Regular grids of places that a run writes: snapshots of a window of the mesh or of its ground, and maps of the largest
-//! values on the ground.
+//! Regular grids of places that a run writes: snapshots of a window of the mesh or of its ground, and maps of the
+//! largest values on the ground.
 
 use crate::modelling::checkpoint::MOST_PLACES;
 use crate::modelling::checksum::Checksum;

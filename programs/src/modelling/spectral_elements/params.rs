@@ -60,9 +60,9 @@ pub(super) const MESH: &[Param] = &[
     Param::float("mxz").default("0").doc("moment tensor, N m"),
     Param::float("fx").default("0").doc("force, N"),
     Param::float("fz").default("0").doc("force, N, downwards"),
-    Param::float("strike").default("0").doc("strike of the fault plane of a double couple, degrees clockwise from north"),
-    Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("dip of the fault plane of a double couple, degrees from the horizontal"),
-    Param::float("rake").default("0").doc("rake of a double couple: angle from the strike to the slip in the fault plane, degrees"),
+    Param::float("strike").default("0").doc("strike of a double couple, degrees clockwise from north"),
+    Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("dip of the fault plane, degrees from the horizontal"),
+    Param::float("rake").default("0").doc("angle from strike to slip in the fault plane, degrees"),
     Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; the y axis is 90 degrees further"),
     Param::input("mech").doc("strength of every source, instead of the parameters above"),
     Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
@@ -169,7 +169,7 @@ const CHECKS: &[Param] = &[
         .doc("print mesh, memory, stability and time, and do not run"),
 ];
 
-/// States and machines.
+/// Parameters for saved states and for devices.
 const MACHINES: &[Param] = &[
     CHECKPOINT,
     EVERY,

@@ -18,13 +18,13 @@ records; without tdc=y half of the limit, which verb=y prints, is a good step.
 error= and path= choose the finite-difference weights instead of order= and fd=: error=0.01 path=100 allows phases to \
 be wrong by a hundredth of a period after 100 of the shortest wavelengths (at the highest frequency of the sources in \
 the slowest rock). The program takes the cheapest order that achieves this, with the best weights for these waves \
-(minimax), and tdc=y. If order=, fd= or tdc= is given, it is kept; a run that cannot be this accurate is refused, and \
-the message names settings that would be. verb=y and plan=y print the largest errors from space and time steps in \
-smooth rock, and a spacing and a step that would suffice. Interfaces and free surfaces cause additional errors.
+(minimax), and tdc=y. If order=, fd= or tdc= is given, it is kept; a run that cannot be this accurate is refused, with \
+settings that would be. verb=y and plan=y print the largest errors from space and time steps in smooth rock, and a \
+spacing and a step that would suffice. Interfaces and free surfaces cause additional errors.
 
 The medium is given by vp=, vs= and den=, or by ccc= (stiffness planes on the axis after the grid axes, as sfstiffness \
 writes them) and den=. The axes are z (downwards), x[, y]. All units are SI: m, s, m/s, kg/m3, Pa, N, N m; a model in km or \
-g/cm3 causes a warning, because amplitudes would be wrong. Use vp=/dev/stdin for a model that comes through a pipe. sou= and rec= \
+g/cm3 causes a warning, because amplitudes would be wrong. Use vp=/dev/stdin for a model from a pipe. sou= and rec= \
 are lists of points: n1 holds the coordinates x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere \
 between the nodes.
 
@@ -65,10 +65,10 @@ itself; rank 0 writes the data. The data have the same bits for any number of gr
 
 Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, and a shear \
 stress half a cell beyond its node along both of its axes. Values at receivers are interpolated from these points, \
-which beside a sea floor lie partly in water and partly in rock: put hydrophones on the last row of water, and use a \
-mesh for the horizontal motion of the floor, whose waveform on the first row of rock is wrong, by half close to the \
-source; snapshots are the values on the staggered nodes. Densities are averaged arithmetically and shear stiffnesses \
-harmonically. With free=y there is a free surface at the top nodes of the model.
+which at a sea floor lie in water and in rock: put hydrophones on the last row of water, and use a mesh for the \
+horizontal motion of the floor, which is wrong on the first row of rock, by half close to the source. Snapshots are the \
+values on the staggered nodes. Densities are averaged arithmetically and shear stiffnesses harmonically. With free=y \
+there is a free surface at the top nodes of the model.
 
 Each value of the model fills the cell around its node, so an interface lies half way between two planes of different rock. \
 A cell that is cut by an interface needs the averages of its rocks. For a horizontal interface these are VTI (Backus): \
@@ -110,7 +110,7 @@ of the whole surface.
 absorb=cpml surrounds the model with nb= cells in which waves are damped by convolutional perfectly matched layers \
 (Komatitsch and Martin 2007); faces= sets the number of cells for each face. absorb=sponge damps the fields directly \
 (Cerjan 1985) and needs about twice as many cells. A face without cells is rigid. In some anisotropic media CPML is \
-unstable: if the criterion of Becache et al. (2003) says so, the run uses the sponge and prints a warning. In layered \
+unstable by the criterion of Becache et al. (2003): the run uses the sponge and prints a warning. In layered \
 rock guided waves can grow in long runs, the sooner the wider the frame is: a warning names shots that end with growing \
 records, which need absorb=sponge.
 
@@ -161,10 +161,10 @@ macro_rules! shared {
             Param::float("mxz").default("0").doc("moment tensor, N m"),
             Param::float("fx").default("0").doc("force, N"),
             Param::float("fz").default("0").doc("force, N, downwards"),
-            Param::float("strike").default("0").doc("strike of the fault plane of a double couple, degrees clockwise from north"),
-            Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("dip of the fault plane of a double couple, degrees from the horizontal"),
-            Param::float("rake").default("0").doc("rake of a double couple: angle from the strike to the slip in the fault plane, degrees"),
-            Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; the y axis is 90 degrees further"),
+            Param::float("strike").default("0").doc("strike of a double couple, degrees clockwise from north"),
+            Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("dip of the fault plane, degrees from the horizontal"),
+            Param::float("rake").default("0").doc("angle from strike to slip in the fault plane, degrees"),
+            Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; y is 90 degrees further"),
             Param::input("mech").doc("strength of every source, instead of the parameters above"),
             Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
             Param::float("tau").doc("tau of gauss, brune and cosine, s"),

@@ -88,7 +88,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     ensure!(
         matches!(kind, Kind::Float | Kind::Complex),
-        "{}: holds {} data, but formulas need float or complex data (sfdd type=float converts)",
+        "{} holds {} data, but formulas need float or complex data (sfdd type=float converts)",
         sources[0].input.name(),
         kind.word()
     );

@@ -162,7 +162,7 @@ impl Common {
     }
 }
 
-/// Warns of an axis 1 that is not one of times by its unit.
+/// Warns if the unit of axis 1 is a unit of length.
 fn warn_of_lengths(job: &Job, axis: &Axis, scale: f64) {
     let unit = axis.unit.as_deref().unwrap_or_default();
     if LENGTHS.contains(&unit.to_lowercase().as_str()) {

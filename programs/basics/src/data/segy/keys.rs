@@ -1,5 +1,5 @@
-//! Fields of the trace header and of the binary header, under the names of Seismic Unix, from the SEG-Y standard (SEG Technical
-//! Standards Committee, revision 1, 2002) and its readers.
+//! Fields of the trace header and of the binary header, under the names of Seismic Unix, from the SEG-Y standard (SEG
+//! Technical Standards Committee, revision 1, 2002) and its readers.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Header, Job};
@@ -103,16 +103,16 @@ const TRACE: [(&str, usize, &str); 91] = [
     ("shnum", 4, "number of the shot point"),
     ("shsca", 2, "factor of the shot point number"),
     ("tval", 2, "unit of the samples: 1 pascal, 2 volt, 4 ampere, 5 metre, 6 m/s, 7 m/s^2"),
-    ("tconst4", 4, "transduction constant, its mantissa"),
-    ("tconst2", 2, "transduction constant, its power of ten"),
+    ("tconst4", 4, "transduction constant, mantissa"),
+    ("tconst2", 2, "transduction constant, power of ten"),
     ("tunits", 2, "unit after the transduction"),
     ("device", 2, "device or trace identifier"),
     ("tscalar", 2, "factor of times"),
     ("stype", 2, "kind and orientation of the source"),
-    ("sendir", 4, "direction of the source's energy, its first four bytes"),
-    ("unknown", 2, "direction of the source's energy, its last two bytes"),
-    ("smeas4", 4, "size of the source, its mantissa"),
-    ("smeas2", 2, "size of the source, its power of ten"),
+    ("sendir", 4, "direction of the source's energy, first four bytes"),
+    ("unknown", 2, "direction of the source's energy, last two bytes"),
+    ("smeas4", 4, "size of the source, mantissa"),
+    ("smeas2", 2, "size of the source, power of ten"),
     ("smeasu", 2, "unit of the size of the source"),
     ("unass1", 4, "not assigned"),
     ("unass2", 4, "not assigned"),

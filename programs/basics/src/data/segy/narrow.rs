@@ -42,8 +42,8 @@ impl Narrow {
         Ok(())
     }
 
-    /// Warns of such keys, and of the number of samples and the interval of all traces (0 if two bytes cannot represent
-    /// them).
+    /// Warns of these keys, and of the number of samples and the interval of all traces (0 if two bytes cannot
+    /// represent them).
     pub fn warn(self, job: &Job, of_all: [(&str, i32); 2]) {
         for (name, value) in of_all.into_iter().filter(|(_, value)| *value > 32_767) {
             job.warn(&format!(

@@ -177,8 +177,8 @@ impl Sampling {
 }
 
 impl SetUp {
-    /// Takes the times of observed data from their header, and refuses data of another survey; `what` names their user
-    /// in messages.
+    /// Takes the times of observed data from their header, and refuses data of another survey; `what` describes in
+    /// messages what the data are for.
     pub fn take_data(&mut self, job: &Job, input: &Input, what: &str) -> anyhow::Result<()> {
         self.check_shape(input, what)?;
         let modelled = Modelled {
