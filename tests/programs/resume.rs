@@ -156,7 +156,7 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
         &go.replace("nb=8", "nb=9"),
         &[
             "resume=state: ",
-            "of another run: nb= is 8 in the state and 9 here",
+            "the state belongs to another run: nb= is 8 in the state and 9 here",
         ],
     );
     tried(

@@ -8,8 +8,8 @@ use super::{files_ending, report};
 
 const MEASURES: &str = "tests/support/largest.rs";
 
-/// Collects the lines in which a test computes the largest of several floats without the functions of `MEASURES`, each
-/// with the reason why that is wrong.
+/// Collects the lines in which a test computes the largest of several floats in a way that can miss a value, each with
+/// the reason.
 fn unchecked(tokens: TokenStream, lines: &mut Vec<(usize, &'static str)>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let word = |k: usize, text: &str| all.get(k).is_some_and(|token| token.to_string() == text);

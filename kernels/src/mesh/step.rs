@@ -184,7 +184,7 @@ impl<'a, 'b, const D: usize> Filled<'a, 'b, D> {
         filled
     }
 
-    /// Whether each region is a fluid; `None` for regions without elements.
+    /// Whether each region is fluid; `None` for regions without elements.
     fn fluids(&self) -> Vec<Option<bool>> {
         let regions = self.mesh.regions();
         let count = regions.iter().map(|region| *region as usize + 1).max();

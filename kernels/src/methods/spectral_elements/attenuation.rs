@@ -1,13 +1,13 @@
 //! Attenuation: three standard linear solids for shear and three for compression (Liu, Anderson & Kanamori 1976).
 //!
-//! The stress is reduced by the memory variables R of the deviatoric strain and of its trace. They obey dR/dt = -R/tau
-//! + P e with P = 2 mu_u y / (tau sum(tau_e/tau)) for shear, kappa_u y / (tau sum(tau_e/tau)) for compression, y =
-//! tau_e/tau - 1. A step is R <- A R + P (B e_old + C e_new), the Runge-Kutta scheme of order 4 for this linear
-//! equation. The strain is the strain of the displacement u + dt v that the previous step predicted: u - dt^2 a, with
-//! the displacement of this step and the acceleration of the previous one, as in SPECFEM3D. With a single mechanism
-//! per point ([`Coarse`]) and with [`Followed::OfNow`] it is the strain of u, which needs no second gradient. The
-//! value kept between steps is Q = A R + P B e, so that neither old strains nor a second pass are needed: R = Q + P C
-//! e with the new e gives the current stress.
+//! The stress is reduced by the memory variables R of the deviatoric strain and of its trace. They obey
+//! dR/dt = -R/tau + P e with P = 2 mu_u y / (tau sum(tau_e/tau)) for shear, kappa_u y / (tau sum(tau_e/tau)) for
+//! compression, y = tau_e/tau - 1. A step is R <- A R + P (B e_old + C e_new), the Runge-Kutta scheme of order 4 for
+//! this linear equation. The strain is the strain of the displacement u + dt v that the previous step predicted:
+//! u - dt^2 a, with the displacement of this step and the acceleration of the previous one, as in SPECFEM3D. With a
+//! single mechanism per point ([`Coarse`]) and with [`Followed::OfNow`] it is the strain of u, which needs no second
+//! gradient. The value kept between steps is Q = A R + P B e, so that neither old strains nor a second pass are needed:
+//! R = Q + P C e with the new e gives the current stress.
 
 use pulp::Simd;
 

@@ -63,7 +63,7 @@ pub(super) const MESH: &[Param] = &[
     Param::float("strike").default("0").doc("strike of a double couple, degrees clockwise from north"),
     Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("dip of the fault plane, degrees from the horizontal"),
     Param::float("rake").default("0").doc("angle from strike to slip in the fault plane, degrees"),
-    Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; the y axis is 90 degrees further"),
+    Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; y is 90 degrees further"),
     Param::input("mech").doc("strength of every source, instead of the parameters above"),
     Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
     Param::float("tau").doc("tau of gauss, brune and cosine, s"),

@@ -19,7 +19,7 @@ error= and path= choose the finite-difference weights instead of order= and fd=:
 be wrong by a hundredth of a period after 100 of the shortest wavelengths (at the highest frequency of the sources in \
 the slowest rock). The program takes the cheapest order that achieves this, with the best weights for these waves \
 (minimax), and tdc=y. If order=, fd= or tdc= is given, it is kept; a run that cannot be this accurate is refused, with \
-settings that would be. verb=y and plan=y print the largest errors from space and time steps in smooth rock, and a \
+advice on settings. verb=y and plan=y print the largest errors from space and time steps in smooth rock, and a \
 spacing and a step that would suffice. Interfaces and free surfaces cause additional errors.
 
 The medium is given by vp=, vs= and den=, or by ccc= (stiffness planes on the axis after the grid axes, as sfstiffness \
@@ -110,7 +110,7 @@ of the whole surface.
 absorb=cpml surrounds the model with nb= cells in which waves are damped by convolutional perfectly matched layers \
 (Komatitsch and Martin 2007); faces= sets the number of cells for each face. absorb=sponge damps the fields directly \
 (Cerjan 1985) and needs about twice as many cells. A face without cells is rigid. In some anisotropic media CPML is \
-unstable by the criterion of Becache et al. (2003): the run uses the sponge and prints a warning. In layered \
+unstable by the criterion of Becache et al. (2003); then the run uses the sponge and prints a warning. In layered \
 rock guided waves can grow in long runs, the sooner the wider the frame is: a warning names shots that end with growing \
 records, which need absorb=sponge.
 
