@@ -328,10 +328,7 @@ fn bars_and_pages_that_are_none() {
             "contour scalebar=y minval=5 maxval=5",
             "the bar would run from minval=5 to maxval=5",
         ),
-        (
-            "contour dc=0",
-            "dc= is the difference between the values of neighbouring lines",
-        ),
+        ("contour dc=0", "dc= is the interval between contour levels"),
         ("graph screenratio=0", "screenratio=0: it must be more than 0"),
         ("graph screenratio=-1", "screenratio=-1: it must be more than 0"),
     ] {

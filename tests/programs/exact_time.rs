@@ -367,7 +367,7 @@ fn what_steps_do_not_have_is_refused() {
     desk.dataset("late.rsf", "n1=20 d1=0.001", &[1.0; 20]);
     refused(
         "series=late.rsf",
-        "begins with 100 % of its largest value, but exact time needs histories that begin at rest",
+        "begins with 100 % of its largest value, but exact time needs time functions that begin at rest",
     );
     refused(
         "tau=0.0004",

@@ -38,7 +38,7 @@ fn a_wavelet_that_begins_with_a_jump_is_distinguished_from_a_coarse_grid() {
     for (words, expected) in [
         (
             "",
-            "error= includes exact time (tdc=y), which tdc=n switches off: tdc=y: series 1 of the histories of the sources begins with 25 %",
+            "error= includes exact time (tdc=y), which tdc=n switches off: tdc=y: series 1 of the time functions of the sources begins with 25 %",
         ),
         ("tdc=n", "error=0.01: the wavelet begins with 25 %"),
     ] {

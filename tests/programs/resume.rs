@@ -79,7 +79,8 @@ fn outputs_are_those_of_one_run() {
         ));
         assert_eq!(run.code, 0, "{run:?}");
         assert!(
-            run.err.contains("standard output is a pipe, which keeps nothing"),
+            run.err
+                .contains("standard output is a pipe, whose data are not kept"),
             "{run:?}"
         );
         assert_eq!(outputs(&desk, "3"), whole, "{line}");

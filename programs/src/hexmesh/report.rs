@@ -162,7 +162,7 @@ impl Report {
         ));
         let (element, value) = least(self.frequencies.iter().copied());
         lines.push(format!(
-            "resolved up to {value:.4e} Hz ({POINTS_A_WAVELENGTH} points on the shortest wavelength), set by {}{}",
+            "resolved up to {value:.4e} Hz ({POINTS_A_WAVELENGTH} points per shortest wavelength), set by {}{}",
             at(element),
             match value > SEISMIC {
                 true => "; check that coordinates are in m and speeds in m/s",

@@ -63,7 +63,7 @@ impl Pick {
 /// Which records of a quantity are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
-    /// One record in this many.
+    /// Every n-th record, for this n.
     Every(usize),
     /// Samples at times other than the time steps.
     At(Times),

@@ -80,7 +80,7 @@ impl Timing {
         (series, first, band): (&mut [Vec<f32>], f64, Band),
     ) -> anyhow::Result<Self> {
         if let Some(exact) = exact {
-            exact.sources(series, first, "the histories of the sources")?;
+            exact.sources(series, first, "the time functions of the sources")?;
         }
         Ok(Self {
             steps,
@@ -212,7 +212,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
     pub fn content(&self) -> Option<(&'static str, u64)> {
         let exact = self.exact?;
         Some((
-            "nt= (with tdc=y histories are transformed as a whole)",
+            "nt= (with tdc=y time functions are transformed as a whole)",
             exact.requested as u64,
         ))
     }
@@ -307,8 +307,8 @@ impl ExactTime {
         let onset = beginning(given, first);
         ensure!(
             onset <= AT_REST * largest,
-            "tdc=y: {name} begins with {:.0} % of its largest value, but exact time needs histories that \
-            begin at rest: delay it, or give tdc=n",
+            "tdc=y: {name} begins with {:.0} % of its largest value, but exact time needs time functions \
+            that begin at rest: delay it, or give tdc=n",
             100.0 * onset / largest
         );
         let squares = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>();
@@ -317,7 +317,7 @@ impl ExactTime {
         ensure!(
             lost <= LOST * LOST * all,
             "tdc=y: {:.1} % of {name} lies above {:.4} Hz, 1/(pi dt), the highest frequency that time steps \
-            of {} s can represent: give a smoother history or a smaller time step, or give tdc=n",
+            of {} s can represent: give a smoother time function or a smaller time step, or give tdc=n",
             100.0 * (lost / all).sqrt(),
             1.0 / (PI * self.dt),
             self.dt as f32

@@ -166,7 +166,7 @@ impl Resampler {
             add(*weight, &self.records[record - self.begin], &mut sums);
         }
         self.next += 1;
-        // Remove records that no later sample needs, except the last one, which represents all later records.
+        // Records that no later sample needs are removed, except the last one, which represents all later records.
         while (self.begin as i64) < self.times.needed(self.next)[0] && self.records.len() > 1 {
             self.records.pop_front();
             self.begin += 1;

@@ -76,7 +76,7 @@ pub fn warn_of_zeros(job: &Job) {
         false => "no wave reached a receiver;",
     };
     job.warn(&format!(
-        "all data are zero: {why} check the sources, their histories or wavelets, and the number of steps"
+        "all data are zero: {why} check the sources, their time functions or wavelets, and the number of steps"
     ));
 }
 

@@ -227,7 +227,7 @@ fn values(job: &mut Job, (low, high): (f64, f64)) -> Result<Vec<f32>> {
     let (c0, dc) = (job.double_opt("c0")?, job.double_opt("dc")?);
     ensure!(
         dc.is_none_or(|dc| dc > 0.0),
-        "dc= is the difference between the values of neighbouring lines: it must be more than 0"
+        "dc= is the interval between contour levels: it must be more than 0"
     );
     let from = |first: f64, step: f64| {
         let all = (0..most).map(move |number| first + number as f64 * step);

@@ -232,7 +232,7 @@ impl Kept {
         let Some(marks) = self.store.marks() else { return };
         if output.is_piped() {
             job.warn(&format!(
-                "{} is a pipe, which keeps nothing: this survey can be saved but not resumed; write to a file",
+                "{} is a pipe, whose data are not kept: this survey can be saved but not resumed; write to a file",
                 output.name()
             ));
         }

@@ -204,7 +204,7 @@ mod tests {
             let own_workers = workers((all.collect(), own == 7), own);
             (own_workers.all.len(), own_workers.batch, own_workers.ahead)
         };
-        // Two rounds of three twos.
+        // Three stations with two shots each compute seven shots in two rounds.
         assert_eq!(of(&[4, 2, 3], 7), (3, 2, true));
         // The last station has no work, so its small memory does not matter.
         assert_eq!(of(&[4, 4, 1], 2), (2, 1, false));

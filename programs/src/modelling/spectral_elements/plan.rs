@@ -11,8 +11,8 @@ use kernels::mesh::step::{Bound, Law, Medium};
 use kernels::methods::spectral_elements::{Pml, SpongeLayer, calibrate, gpu};
 use rsf_io::Job;
 
-/// The number of points on the shortest wavelength of the sources below which there is a warning; with four,
-/// an element of degree 4 is a wavelength long.
+/// The number of points per shortest wavelength of the sources below which there is a warning; with four, an element
+/// of degree 4 is a wavelength long.
 const FEWEST_POINTS: f64 = 4.0;
 
 /// The highest degree that elements can have.
@@ -188,7 +188,7 @@ pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
     ));
     if let Some((element, frequency)) = step.resolved {
         job.say(&format!(
-            "resolved up to {frequency:.4} Hz, five points on the shortest wavelength of element {element}"
+            "resolved up to {frequency:.4} Hz, five points per shortest wavelength of element {element}"
         ));
     }
 }

@@ -114,7 +114,7 @@ pub trait Method: Sized {
         Ok(None)
     }
 
-    /// Prints the needs of the run, without running it.
+    /// Prints the memory and the time that the run needs, without running it.
     fn plan(
         &mut self,
         job: &Job,
@@ -266,7 +266,7 @@ fn set_up<M: Survey>(
     world.agree(state.map_or(Ok(()), |state| outputs.restore(state)))?;
     if let Some(name) = outputs.piped().filter(|_| wishes.file.is_some()) {
         job.warn(&format!(
-            "{name} is a pipe, which keeps nothing: this run can be saved but not resumed; write to a file \
+            "{name} is a pipe, whose data are not kept: this run can be saved but not resumed; write to a file \
             (several ranks: out=data.bin > data.rsf)"
         ));
     }
@@ -358,7 +358,7 @@ fn run<M: Method>(
     let begun = Instant::now();
     let steps = engine.steps();
     let mut progress = Progress::new(job, (first, steps), world.leads())?;
-    // From now on a signal waits for the end of a step.
+    // From now on, a signal takes effect only at the end of a step.
     let _watch = Watch::begin();
     let mut checkpoints = Checkpoints::new(world.ranks(), ready.store.clone(), ready.every);
     let mut watched = |recorder: &mut dyn Recorder<f32>| {
