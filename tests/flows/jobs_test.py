@@ -131,7 +131,7 @@ class Jobs(Scratch):
         self.assertRegex(killed, r"max = +0 at")
         np.testing.assert_array_equal(self.array("killed"), self.array("quake"))
         self.assertIn("nothing was run (plan=y)", big)
-        self.assertRegex(big, r"this run needs [0-9.]+ GB of memory, but [0-9.]+ GB are free: it was not started; a model of .* fits")
+        self.assertRegex(big, r"this run needs [0-9.]+ GB of memory, but [0-9.]+ GB are free: the run was not started; a model of .* fits")
         self.assertIn("refused", big)
         self.assertIn("'XX.TOP'", python)
         with netCDF4.Dataset(self.path("quake.nc")) as file:

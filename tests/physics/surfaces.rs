@@ -110,7 +110,7 @@ fn wave_errors(surface: Surface, nodes: f64) -> WaveErrors {
     }
 }
 
-/// The row of the book for a number of nodes: delay, amplitude and misfit in per cent, for both surfaces.
+/// The row of the table in the book for a number of nodes: delay, amplitude and misfit in per cent, for both surfaces.
 fn printed(nodes: f64) -> Vec<f64> {
     let page = include_str!("../../book/user/05-boundaries/README.md");
     let row = page

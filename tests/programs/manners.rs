@@ -179,7 +179,7 @@ fn a_run_beyond_the_memory_is_refused_before_it_begins() {
         run.code == 1
             && run
                 .err
-                .contains("GB are free: it was not started; use a smaller grid and"),
+                .contains("GB are free: the run was not started; use a smaller grid and"),
         "{run:?}"
     );
     let small = desk.sh(&format!("{} plan=y < wav.rsf", line(2)));

@@ -32,9 +32,9 @@ fn samples(text: &str) -> Result<Vec<f32>> {
     let sample = |(number, line): (usize, &str)| {
         let word = line.split_whitespace().next().unwrap_or_default();
         let value = word.replace(['d', 'D'], "e").parse().ok();
-        value
-            .filter(|v: &f32| v.is_finite())
-            .with_context(|| format!("line {number} is `{line}`; each line must have the number of one step"))
+        value.filter(|v: &f32| v.is_finite()).with_context(|| {
+            format!("line {number} is `{line}`; each line must have one number, the value of one step")
+        })
     };
     rows.map(sample).collect()
 }

@@ -225,7 +225,7 @@ pub(super) fn damped<const D: usize>(
 pub(super) struct Homes(Vec<(u32, u32, u32)>);
 
 impl Homes {
-    /// The homes of the elements of these blocks.
+    /// The block and the lane of every element of these blocks.
     pub(super) fn of<const D: usize>(blocks: &[Block<D>]) -> Self {
         let mut homes = Vec::new();
         for (k, block) in blocks.iter().enumerate() {

@@ -274,7 +274,7 @@ pub fn check_host(
         } else if job.flag("plan")? {
             job.warn(&format!("{}: it will be refused; {cure}", words(least)));
         } else {
-            bail!("{}: it was not started; {cure}", words(least));
+            bail!("{}: the run was not started; {cure}", words(least));
         }
     }
     Ok(())
