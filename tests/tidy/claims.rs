@@ -187,17 +187,17 @@ const OF_CHAPTER: [(&str, &str, &str); 4] = [
         "lambs_problem_within_two_percent_at_ten_cells_a_wavelength",
     ),
     (
-        "it is accurate within 0.2 %",
+        "it is accurate to within 0.2 %",
         "tests/velocity_stress/surface.rs",
         "lambs_problem_within_two_percent_at_ten_cells_a_wavelength",
     ),
     (
-        "is then accurate within 3 %",
+        "is then accurate to within 3 %",
         "tests/velocity_stress/layer.rs",
         "a_layer_over_a_half_space_within_three_percent_at_a_hundred_metres",
     ),
     (
-        "is accurate within 3.5 % with these averages",
+        "is accurate to within 3.5 % with these averages",
         "tests/velocity_stress/layer.rs",
         "a_layer_that_ends_within_cells_is_nearly_as_right_with_their_mean",
     ),

@@ -54,7 +54,7 @@ def without_answers(text):
 def notebook(chapter, answers=True):
     """A chapter as a notebook (nbformat 4.5): its text, its blocks of commands as cells, and its pictures.
 
-    Cells of answers have the tag `answers`.
+    Cells with answers have the tag `answers`.
     """
     text = chapter.text() if answers else without_answers(chapter.text())[0]
     before, cells = [], [_code(START + (FLOW if chapter.runs() else ""))]

@@ -93,8 +93,8 @@ function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so that 
 Ricker wavelet of the peak frequency f0, whose peak is at the time shift, 2 a step, the integral of 0, 3 a sine of the \
 period hdurorf0 from the time shift on, which grows for 200 s, and 4 a Gaussian sqrt(pi)/T exp(-(pi t/T)^2) with T = \
 hdurorf0. A last line of a source in either file may name a text file with a sample of the moment (or of the force) \
-for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked up in the folder of the run and in the folder of the \
-list. Records of motion at stations have the components Z (up), N, E; records of rotation and strain keep the axes of \
+for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked up in the folder of the run and then in the folder of \
+that file. Records of motion at stations have the components Z (up), N, E; records of rotation and strain keep the axes of \
 the mesh.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is \
