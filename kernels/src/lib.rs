@@ -99,4 +99,12 @@ mod timing;
 #[path = "../../tests/support/largest.rs"]
 mod largest;
 
+// Tests of exactness, which other targets run, too, are run here in double precision. They name this crate as other crates do.
+#[cfg(all(test, feature = "spectral-elements"))]
+extern crate self as kernels;
+#[cfg(all(test, feature = "spectral-elements"))]
+#[path = "../../tests/spectral_elements/exact/mod.rs"]
+#[allow(dead_code)] // the other targets use all of it
+mod exact;
+
 pub use error::{Error, Hint, Message, Part};

@@ -15,7 +15,8 @@ use kernels::methods::spectral_elements::{
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
 
-use crate::laws::{bent, ricker};
+use crate::cases::ricker;
+use crate::laws::bent;
 use crate::shots::Tape;
 use crate::thread_ranks::{Capabilities, thread_ranks};
 

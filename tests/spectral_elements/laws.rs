@@ -5,6 +5,7 @@ use kernels::mesh::step::{Medium, steps};
 use kernels::mesh::{Basis, Locator, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{Engine, Lumping, Quantity, Setup, Source, Strength};
 
+use crate::cases::ricker;
 use crate::shots::{magnitude, relative_difference};
 
 /// A bent box of `counts` elements of about 100 m; the lower half is region 1. If requested, all sides except the top
@@ -57,15 +58,6 @@ fn media() -> Vec<Medium> {
     (0..2)
         .map(|k| Medium::isotropic(densities[k], SPEEDS[k][0], SPEEDS[k][1]))
         .collect()
-}
-
-/// A Ricker wavelet.
-pub fn ricker(frequency: f64, dt: f64, nt: usize) -> Vec<f32> {
-    let value = |n: usize| {
-        let a = (std::f64::consts::PI * frequency * (n as f64 * dt - 1.2 / frequency)).powi(2);
-        ((1.0 - 2.0 * a) * (-a).exp()) as f32
-    };
-    (0..nt).map(value).collect()
 }
 
 struct Run<'a> {

@@ -4,11 +4,11 @@
 //! downwards; a folder's case.json has its parameters and the tolerance, which is the rounding error of SPECFEM3D
 //! itself (its results on three processes differ from those on one by a fraction of it).
 
-mod blocks;
 mod contact;
 mod crystals;
 mod cuts;
 mod energy;
+mod exact;
 mod golden;
 mod gradients;
 mod green;
@@ -37,7 +37,7 @@ mod full_space;
 mod layered;
 #[path = "../support/pekeris.rs"]
 mod pekeris;
-#[path = "../support/shots.rs"]
-mod shots;
 #[path = "../support/thread_ranks.rs"]
 mod thread_ranks;
+
+use exact::{blocks, cases, shots};

@@ -12,8 +12,9 @@ use kernels::methods::spectral_elements::{
 };
 
 use crate::blocks::block;
+use crate::cases::ricker;
 use crate::element_worlds::{Recipe, Rock, World};
-use crate::laws::{bent, ricker};
+use crate::laws::bent;
 use crate::shots::{Tape, largest_difference, relative_difference};
 
 /// The speed increases along the rod from 1 to 2.

@@ -4,7 +4,7 @@ use kernels::mesh::step::{Law, Medium};
 use kernels::methods::spectral_elements::{Engine, Pml, Profile, Quantity, Source, Strength, Zone};
 
 use crate::blocks::{Body, block};
-use crate::laws::ricker;
+use crate::cases::ricker;
 use crate::shots::largest;
 
 const ROCK: [f64; 3] = [2500.0, 3000.0, 1700.0];

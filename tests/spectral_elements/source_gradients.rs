@@ -6,7 +6,7 @@ use kernels::methods::spectral_elements::adjoint::{Adjoint, Parameters, SourceGr
 use kernels::methods::spectral_elements::{Grain, Quantity, Source, Strength};
 use kernels::time_loop::reversal::CheckpointSchedule;
 
-use crate::gradients::{Case, SOLID, WATER, bent, body, recorded, shot, sources};
+use crate::cases::{Case, SOLID, WATER, bent, body, recorded, shot, sources};
 use crate::shots::largest;
 
 /// Number of steps of the runs; in three dimensions they cost more.

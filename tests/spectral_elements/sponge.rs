@@ -5,7 +5,8 @@ use kernels::mesh::step::Medium;
 use kernels::methods::spectral_elements::{Quantity, Source, Sponge, Strength};
 
 use crate::blocks::{Body, block};
-use crate::laws::{bent, ricker};
+use crate::cases::ricker;
+use crate::laws::bent;
 use crate::shots::relative_difference;
 
 const ROCK: [f64; 3] = [2500.0, 3000.0, 1700.0];

@@ -76,7 +76,7 @@ pub trait Real:
     + std::ops::Div<Output = Self>
 {
     /// A register of such numbers.
-    type Register<S: Simd>: Copy;
+    type Register<S: Simd>: bytemuck::Pod;
     /// Number of values in a register, a divisor of the row pitch.
     fn lanes<S: Simd>() -> usize {
         size_of::<Self::Register<S>>() / size_of::<Self>()
@@ -102,10 +102,14 @@ pub trait Real:
         b: Self::Register<S>,
         c: Self::Register<S>,
     ) -> Self::Register<S>;
+    /// Deinterleaves four registers, in the order of the processor's shuffles ([`Lane::seat`]).
+    fn lane_deinterleave<S: Simd>(s: S, all: [Self::Register<S>; 4]) -> [Self::Register<S>; 4];
+    /// The inverse of [`Real::lane_deinterleave`].
+    fn lane_interleave<S: Simd>(s: S, all: [Self::Register<S>; 4]) -> [Self::Register<S>; 4];
 }
 
 macro_rules! real {
-    ($t:ty, $reg:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fma:ident) => {
+    ($t:ty, $reg:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fma:ident, $apart:ident, $together:ident) => {
         impl Real for $t {
             type Register<S: Simd> = S::$reg;
             fn of(x: f64) -> Self {
@@ -138,6 +142,14 @@ macro_rules! real {
             fn lane_mul_add<S: Simd>(s: S, a: S::$reg, b: S::$reg, c: S::$reg) -> S::$reg {
                 s.$fma(a, b, c)
             }
+            #[inline(always)]
+            fn lane_deinterleave<S: Simd>(s: S, all: [S::$reg; 4]) -> [S::$reg; 4] {
+                s.$apart(all)
+            }
+            #[inline(always)]
+            fn lane_interleave<S: Simd>(s: S, all: [S::$reg; 4]) -> [S::$reg; 4] {
+                s.$together(all)
+            }
         }
     };
 }
@@ -149,7 +161,9 @@ real!(
     sub_f32s,
     mul_f32s,
     div_f32s,
-    mul_add_e_f32s
+    mul_add_e_f32s,
+    deinterleave_shfl_f32s,
+    interleave_shfl_f32s
 );
 real!(
     f64,
@@ -159,7 +173,9 @@ real!(
     sub_f64s,
     mul_f64s,
     div_f64s,
-    mul_add_e_f64s
+    mul_add_e_f64s,
+    deinterleave_shfl_f64s,
+    interleave_shfl_f64s
 );
 
 /// Number of values in the widest register: float32 with AVX-512.
@@ -292,13 +308,13 @@ impl<S: Simd, T: Real> Lane<S, T> {
     }
 }
 
-impl<S: Simd> Lane<S, f32> {
+impl<S: Simd, T: Real> Lane<S, T> {
     /// The index at which [`Lane::parted`] and [`Lane::joined`] keep the four numbers of a lane: they transpose
     /// registers in pieces of four lanes.
     #[inline(always)]
     pub fn seat(lane: usize) -> usize {
-        let pieces = (f32::lanes::<S>() / 4).max(1);
-        match f32::lanes::<S>() {
+        let pieces = (T::lanes::<S>() / 4).max(1);
+        match T::lanes::<S>() {
             1 => lane,
             width => lane / width * width + lane % 4 * pieces + lane % width / 4,
         }
@@ -307,10 +323,10 @@ impl<S: Simd> Lane<S, f32> {
     /// Deinterleaves the four numbers of every lane, which are at the indices given by [`Lane::seat`], into a register
     /// of all first numbers, a register of all second numbers, and so on.
     #[inline(always)]
-    pub fn parted(simd: S, numbers: &[[f32; 4]]) -> [Self; 4] {
-        let numbers: &[f32] = numbers[..f32::lanes::<S>()].as_flattened();
-        let all: [S::f32s; 4] = bytemuck::pod_read_unaligned(bytemuck::cast_slice(numbers));
-        let [a, b, c, d] = simd.deinterleave_shfl_f32s(all);
+    pub fn parted(simd: S, numbers: &[[T; 4]]) -> [Self; 4] {
+        let numbers: &[T] = numbers[..T::lanes::<S>()].as_flattened();
+        let all: [T::Register<S>; 4] = bytemuck::pod_read_unaligned(bytemuck::cast_slice(numbers));
+        let [a, b, c, d] = T::lane_deinterleave(simd, all);
         [
             Self { simd, value: a },
             Self { simd, value: b },
@@ -321,10 +337,10 @@ impl<S: Simd> Lane<S, f32> {
 
     /// The inverse of [`Lane::parted`].
     #[inline(always)]
-    pub fn joined(registers: [Self; 4], numbers: &mut [[f32; 4]]) {
+    pub fn joined(registers: [Self; 4], numbers: &mut [[T; 4]]) {
         let [a, b, c, d] = registers;
-        let all = a.simd.interleave_shfl_f32s([a.value, b.value, c.value, d.value]);
-        let numbers = numbers[..f32::lanes::<S>()].as_flattened_mut();
+        let all = T::lane_interleave(a.simd, [a.value, b.value, c.value, d.value]);
+        let numbers = numbers[..T::lanes::<S>()].as_flattened_mut();
         bytemuck::cast_slice_mut(numbers).copy_from_slice(bytemuck::bytes_of(&all));
     }
 }

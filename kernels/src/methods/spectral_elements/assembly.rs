@@ -1,5 +1,6 @@
 //! Blocks of elements in vector lanes, and the places of their contributions to points.
 
+use super::Number;
 use rayon::prelude::*;
 
 use super::attenuation::{Coarse, Memory};
@@ -126,7 +127,7 @@ fn numbers<const D: usize, const C: usize>(
         let contents = setup.contents(*element as usize, table);
         for (point, numbers) in all.iter_mut().enumerate() {
             let values = numbers.iter_mut().zip(of(&contents, point));
-            values.for_each(|(lanes, value)| lanes.0[lane] = value as f32);
+            values.for_each(|(lanes, value)| lanes.0[lane] = value as Number);
         }
     }
     all

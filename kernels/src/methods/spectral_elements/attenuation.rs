@@ -9,6 +9,7 @@
 //! gradient. The value kept between steps is Q = A R + P B e, so that neither old strains nor a second pass are needed:
 //! R = Q + P C e with the new e gives the current stress.
 
+use super::Number;
 use pulp::Simd;
 
 use super::lanes::{Lanes, Part, Register};
@@ -156,7 +157,7 @@ pub(super) struct Coarse {
     /// The mechanism of each local point.
     mechanisms: Vec<usize>,
     /// The factors by which the mechanisms are strengthened at their points.
-    pub(super) shares: [f32; MECHANISMS],
+    pub(super) shares: [Number; MECHANISMS],
 }
 
 impl Coarse {
@@ -168,7 +169,7 @@ impl Coarse {
         let weight = |place: &[usize; D]| place.iter().map(|k| basis.weights()[*k]).product::<f64>();
         let shares = std::array::from_fn(|j| {
             let own = places.iter().filter(|place| mechanism(place) == j);
-            (places.iter().map(weight).sum::<f64>() / own.map(weight).sum::<f64>()) as f32
+            (places.iter().map(weight).sum::<f64>() / own.map(weight).sum::<f64>()) as Number
         });
         Self {
             mechanisms: places.iter().map(mechanism).collect(),
@@ -181,11 +182,11 @@ impl Coarse {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Factors {
     /// A, the factor of the previous variable.
-    pub(super) decay: [f32; MECHANISMS],
+    pub(super) decay: [Number; MECHANISMS],
     /// `[law][mechanism]`: P C, the factor of the strain in the present variable.
-    pub(super) now: [[f32; MECHANISMS]; 2],
+    pub(super) now: [[Number; MECHANISMS]; 2],
     /// A P C + P B, the factor of the strain in the kept value.
-    pub(super) kept: [[f32; MECHANISMS]; 2],
+    pub(super) kept: [[Number; MECHANISMS]; 2],
 }
 
 impl Factors {
@@ -201,10 +202,10 @@ impl Factors {
             let decay = 1.0 + x + x * x / 2.0 + x.powi(3) / 6.0 + x.powi(4) / 24.0;
             let old = dt * (1.0 / 2.0 + x / 3.0 + x * x / 8.0 + x.powi(3) / 24.0);
             let new = dt * (1.0 / 2.0 + x / 6.0 + x * x / 24.0);
-            factors.decay[j] = decay as f32;
+            factors.decay[j] = decay as Number;
             for (k, power) in powers.into_iter().enumerate() {
-                factors.now[k][j] = (power * new) as f32;
-                factors.kept[k][j] = (power * (decay * new + old)) as f32;
+                factors.now[k][j] = (power * new) as Number;
+                factors.kept[k][j] = (power * (decay * new + old)) as Number;
             }
         }
         factors
@@ -259,7 +260,7 @@ impl Memory {
     }
 
     /// Copies the variables of the element in a lane.
-    pub(super) fn save(&self, lane: usize, out: &mut [f32]) {
+    pub(super) fn save(&self, lane: usize, out: &mut [Number]) {
         let all = &self.variables;
         out.iter_mut()
             .zip(all)
@@ -267,7 +268,7 @@ impl Memory {
     }
 
     /// Restores the variables that [`Memory::save`] has copied.
-    pub(super) fn load(&mut self, lane: usize, numbers: &[f32]) {
+    pub(super) fn load(&mut self, lane: usize, numbers: &[Number]) {
         let all = self.variables.iter_mut();
         all.zip(numbers)
             .for_each(|(lanes, number)| lanes.0[lane] = *number);

@@ -1,5 +1,6 @@
 //! Absorbing faces: the traction of outgoing plane waves at normal incidence.
 
+use super::Number;
 use super::Setup;
 use super::assembly::Block;
 use super::cut::Share;
@@ -62,8 +63,8 @@ pub(super) fn face_points<const D: usize>(
 pub(super) struct Absorbing<const D: usize> {
     /// Index in the forces of the block, and the point of the subdomain.
     points: Vec<(u32, u32)>,
-    normals: Vec<[f32; D]>,
-    impedances: Vec<[f32; 2]>,
+    normals: Vec<[Number; D]>,
+    impedances: Vec<[Number; 2]>,
 }
 
 impl<const D: usize> Absorbing<D> {
@@ -78,8 +79,8 @@ impl<const D: usize> Absorbing<D> {
             for (lane, element) in block.elements.iter().enumerate() {
                 for p in of_element(*element) {
                     own.points.push((block.place(lane, p.local), p.point));
-                    own.normals.push(p.normal.map(|n| n as f32));
-                    own.impedances.push(p.impedance.map(|z| z as f32));
+                    own.normals.push(p.normal.map(|n| n as Number));
+                    own.impedances.push(p.impedance.map(|z| z as Number));
                 }
             }
             own
@@ -89,7 +90,7 @@ impl<const D: usize> Absorbing<D> {
 
     /// Subtracts the traction from the forces of the block.
     #[inline(always)]
-    pub(super) fn add(&self, velocity: &[[f32; D]], forces: &mut [[f32; D]]) {
+    pub(super) fn add(&self, velocity: &[[Number; D]], forces: &mut [[Number; D]]) {
         for (((place, point), n), [along, across]) in
             self.points.iter().zip(&self.normals).zip(&self.impedances)
         {

@@ -1,6 +1,7 @@
 //! The method on processors: the fields of a subdomain, with its blocks of elements and ranges of points distributed
 //! over all threads.
 
+use super::Number;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ pub struct Engine<const D: usize> {
     pub(super) sources: Vec<Vec<Placed<D>>>,
     /// The contributions of elements to their points, `[block][lane][local point][component]`; waves keep them for
     /// some blocks at once.
-    pub(super) contributions: Vec<[f32; D]>,
+    pub(super) contributions: Vec<[Number; D]>,
     /// The outgoing and incoming contributions.
     pub(super) exchange: Exchange,
     /// Indices of the outgoing contributions.
@@ -80,9 +81,9 @@ pub struct Engine<const D: usize> {
     pub(super) sums: Sums,
     pub(super) inverse_mass: InverseMass<D>,
     pub(super) soaked: Soaked,
-    pub(super) displacement: Vec<[f32; D]>,
-    pub(super) velocity: Vec<[f32; D]>,
-    pub(super) acceleration: Vec<[f32; D]>,
+    pub(super) displacement: Vec<[Number; D]>,
+    pub(super) velocity: Vec<[Number; D]>,
+    pub(super) acceleration: Vec<[Number; D]>,
     pub(super) dt: f64,
     pub(super) step: usize,
     /// The recording of this subdomain, and the description of its elements.
@@ -232,7 +233,7 @@ impl<const D: usize> Engine<D> {
 
     /// The current reading of a receiver along the axes of the mesh. Pressure is returned in the first component; it
     /// is zero in a solid. Strain and rotation are computed from [`Engine::slopes`].
-    pub fn record(&self, receiver: &Receiver<D>, quantity: Quantity) -> [f32; D] {
+    pub fn record(&self, receiver: &Receiver<D>, quantity: Quantity) -> [Number; D] {
         match (&self.fluid, quantity) {
             (_, Quantity::Pressure) => {
                 let mut out = [0.0; D];
@@ -251,12 +252,12 @@ impl<const D: usize> Engine<D> {
     }
 
     /// The slopes of the displacement at a receiver in a solid: `[component][axis of the mesh]`.
-    pub fn slopes(&self, receiver: &Receiver<D>) -> [[f32; D]; D] {
+    pub fn slopes(&self, receiver: &Receiver<D>) -> [[Number; D]; D] {
         receiver.slopes(&self.displacement)
     }
 
     /// The pressure (Pa) at a receiver in a fluid; zero in a solid.
-    pub fn pressure(&self, receiver: &Receiver<D>) -> f32 {
+    pub fn pressure(&self, receiver: &Receiver<D>) -> Number {
         match &self.fluid {
             Some(fluid) if receiver.is_in_fluid() => -receiver.value(&fluid.second)[0],
             _ => 0.0,
@@ -271,7 +272,7 @@ impl<const D: usize> Engine<D> {
 
     /// Advances by one step with additional forces on the points of elements, `[block][lane][point]`: of solids (N),
     /// and the corresponding terms in the equation of fluids.
-    pub(super) fn step_with(&mut self, solid: &[[f32; D]], fluid: &[[f32; 1]]) {
+    pub(super) fn step_with(&mut self, solid: &[[Number; D]], fluid: &[[Number; 1]]) {
         let job = |added| Job {
             step: self.step,
             predicts: true,
@@ -289,7 +290,7 @@ impl<const D: usize> Engine<D> {
             displacement: &self.displacement,
             acceleration: &self.acceleration,
             velocity: &self.velocity,
-            square: (self.dt * self.dt) as f32,
+            square: (self.dt * self.dt) as Number,
         }
     }
 
@@ -301,7 +302,7 @@ impl<const D: usize> Engine<D> {
             let nodes = setup.mesh.coordinates(element);
             for (local, point) in self.points_of(element).into_iter().enumerate() {
                 let at = table.position(&nodes, local);
-                self.displacement[point as usize] = field(at).map(|u| u as f32);
+                self.displacement[point as usize] = field(at).map(|u| u as Number);
             }
         }
         // This computes the acceleration of that displacement; without it, the first prediction would lack half a step
@@ -317,12 +318,12 @@ impl<const D: usize> Engine<D> {
     }
 
     /// Displacement in m, `[point][component]`.
-    pub fn displacement(&self) -> &[[f32; D]] {
+    pub fn displacement(&self) -> &[[Number; D]] {
         &self.displacement
     }
 
     /// Velocity in m/s, `[point][component]`.
-    pub fn velocity(&self) -> &[[f32; D]] {
+    pub fn velocity(&self) -> &[[Number; D]] {
         &self.velocity
     }
 

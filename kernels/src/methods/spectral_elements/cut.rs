@@ -4,6 +4,7 @@
 //! it, and each of them stores its fields. Contributions of elements to such a point are sent to all other subdomains
 //! that have it, element by element, so that all of them add the same numbers in the same order.
 
+use super::Number;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -304,12 +305,12 @@ pub(super) struct Exchange {
     /// Point, element and index in the buffer (counted in points) of every incoming contribution.
     pub(super) arrived: Vec<(u32, u32, u32)>,
     /// The buffer.
-    pub(super) memory: Vec<f32>,
+    pub(super) memory: Vec<Number>,
 }
 
 impl Exchange {
     /// Copies the contributions at these indices to the outgoing ones.
-    pub(super) fn pack<const C: usize>(&mut self, places: &[u32], contributions: &[[f32; C]]) {
+    pub(super) fn pack<const C: usize>(&mut self, places: &[u32], contributions: &[[Number; C]]) {
         let leaving = self.memory.as_chunks_mut::<C>().0;
         for (numbers, place) in leaving.iter_mut().zip(places) {
             *numbers = contributions[*place as usize];

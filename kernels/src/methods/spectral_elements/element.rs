@@ -1,5 +1,6 @@
 //! Internal forces of the elements of a block.
 
+use super::Number;
 use pulp::{Simd, WithSimd};
 
 use super::assembly::{Block, Stiffness, triangle};
@@ -19,11 +20,11 @@ pub(super) type Tensor<S, const D: usize, const C: usize> = [[Register<S>; D]; C
 /// `[point][component]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Motion<'a, const D: usize> {
-    pub(super) displacement: &'a [[f32; D]],
-    pub(super) acceleration: &'a [[f32; D]],
-    pub(super) velocity: &'a [[f32; D]],
+    pub(super) displacement: &'a [[Number; D]],
+    pub(super) acceleration: &'a [[Number; D]],
+    pub(super) velocity: &'a [[Number; D]],
     /// Square of the time step.
-    pub(super) square: f32,
+    pub(super) square: Number,
 }
 
 /// The constitutive law of a medium: the flux for the gradient of a field.
@@ -46,7 +47,7 @@ pub(super) struct Forces<'a, const D: usize, const N: usize> {
     pub(super) memory: Option<&'a mut Memory>,
     pub(super) damped: Option<&'a mut Damped>,
     pub(super) scratch: &'a mut Scratch<D>,
-    pub(super) out: &'a mut [f32],
+    pub(super) out: &'a mut [Number],
 }
 
 impl<const D: usize, const N: usize> Forces<'_, D, N> {
@@ -94,7 +95,7 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
             }
         }
         // Without vector instructions, which every current processor has, one instance serves every medium.
-        if const { size_of::<S::f32s>() == size_of::<f32>() } {
+        if const { size_of::<S::f32s>() == size_of::<Number>() } {
             for part in Part::all(simd) {
                 let mut law = Any(&block.stiffness, memory.as_deref_mut());
                 forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
@@ -130,10 +131,10 @@ pub(super) struct FluidForces<'a, const D: usize, const N: usize> {
     /// The stiffness of the block, or a perturbation of it.
     pub(super) stiffness: &'a Stiffness,
     pub(super) tables: &'a Tables<N>,
-    pub(super) potential: &'a [[f32; 1]],
+    pub(super) potential: &'a [[Number; 1]],
     pub(super) damped: Option<&'a mut Damped>,
     pub(super) scratch: &'a mut Scratch<1>,
-    pub(super) out: &'a mut [f32],
+    pub(super) out: &'a mut [Number],
 }
 
 impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {

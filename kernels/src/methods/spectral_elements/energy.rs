@@ -1,5 +1,6 @@
 //! The discrete energy of a run, which the scheme conserves.
 
+use super::Number;
 use super::cpu::{Engine, by_length};
 use super::element::Forces;
 use super::lanes::LANES;
@@ -18,7 +19,7 @@ impl<const D: usize> Engine<D> {
         let elastic: f64 = by_length!(self, elastic_of());
         let square = self.dt * self.dt / 4.0;
         let fields = self.velocity.iter().zip(&self.acceleration);
-        let norm = |x: &[f32; D]| x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+        let norm = |x: &[Number; D]| x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
         let kinetic = fields.enumerate().map(|(point, (v, a))| {
             let mass = self.inverse_mass.mass(point);
             mass * (norm(v) - square * norm(a))

@@ -4,6 +4,7 @@
 //! and a solid share a face, the displacement u.n of the solid acts on the fluid, and the pressure of the fluid on the
 //! solid. The fluid is advanced first in a step, since the solid needs the new chi''.
 
+use super::Number;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -94,7 +95,7 @@ pub(super) struct Surfaces<'a, const D: usize> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coupling<const D: usize> {
     places: Vec<At>,
-    normals: Vec<[f32; D]>,
+    normals: Vec<[Number; D]>,
 }
 
 impl<const D: usize> Coupling<D> {
@@ -119,7 +120,7 @@ impl<const D: usize> Coupling<D> {
                         .position(|points| points[lane] == contact.point);
                     let place = block.place(lane, local.unwrap_or(0) as u32);
                     own.places.push((place, contact.point));
-                    own.normals.push(contact.normal.map(|n| n as f32));
+                    own.normals.push(contact.normal.map(|n| n as Number));
                 }
             }
             own
@@ -128,7 +129,7 @@ impl<const D: usize> Coupling<D> {
     }
 
     /// Adds the pressure -chi'' of the fluid to the forces on the solid.
-    pub(super) fn push_solid(&self, second: &[[f32; 1]], forces: &mut [[f32; D]]) {
+    pub(super) fn push_solid(&self, second: &[[Number; 1]], forces: &mut [[Number; D]]) {
         for ((place, point), n) in self.places.iter().zip(&self.normals) {
             let force = &mut forces[*place as usize];
             (0..D).for_each(|c| force[c] -= n[c] * second[*point as usize][0]);
@@ -136,7 +137,7 @@ impl<const D: usize> Coupling<D> {
     }
 
     /// Adds the normal displacement of the solid to the fluid.
-    fn push_fluid(&self, displacement: &[[f32; D]], forces: &mut [[f32; 1]]) {
+    fn push_fluid(&self, displacement: &[[Number; D]], forces: &mut [[Number; 1]]) {
         for ((place, point), n) in self.places.iter().zip(&self.normals) {
             let mut sum = 0.0;
             (0..D).for_each(|c| sum += displacement[*point as usize][c] * n[c]);
@@ -156,19 +157,19 @@ pub(super) struct Fluid<const D: usize> {
     pub(super) exchange: Exchange,
     /// Indices of the outgoing contributions.
     leaving: Vec<u32>,
-    absorbing: Vec<Vec<(At, f32)>>,
+    absorbing: Vec<Vec<(At, Number)>>,
     pub(super) damped: Vec<Option<Damped>>,
     coupling: Vec<Coupling<D>>,
     pub(super) sources: Vec<Vec<Placed<1>>>,
-    contributions: Vec<[f32; 1]>,
+    contributions: Vec<[Number; 1]>,
     sums: Sums,
-    inverse_mass: Vec<f32>,
+    inverse_mass: Vec<Number>,
     soaked: Soaked,
     /// Points of the free surface.
     zero: Vec<u32>,
-    pub(super) potential: Vec<[f32; 1]>,
-    pub(super) rate: Vec<[f32; 1]>,
-    pub(super) second: Vec<[f32; 1]>,
+    pub(super) potential: Vec<[Number; 1]>,
+    pub(super) rate: Vec<[Number; 1]>,
+    pub(super) second: Vec<[Number; 1]>,
 }
 
 impl<const D: usize> Fluid<D> {
@@ -200,7 +201,7 @@ impl<const D: usize> Fluid<D> {
                     .collect();
                 of_element
                     .into_iter()
-                    .map(|(p, z)| ((block.place(lane, p.local), p.point), *z as f32))
+                    .map(|(p, z)| ((block.place(lane, p.local), p.point), *z as Number))
                     .collect::<Vec<_>>()
             };
             block.elements.iter().enumerate().flat_map(of_lane).collect()
@@ -252,8 +253,8 @@ impl<const D: usize> Fluid<D> {
         &mut self,
         cpu: &Cpu,
         tables: &Tables<N>,
-        displacement: &[[f32; D]],
-        (job, steps): (Job<'_>, (f32, f32, f32)),
+        displacement: &[[Number; D]],
+        (job, steps): (Job<'_>, (Number, Number, Number)),
     ) {
         for k in 0..self.waves.all.len() {
             let wave = self.waves.all[k].clone();
@@ -266,7 +267,12 @@ impl<const D: usize> Fluid<D> {
     }
 
     /// Predicts the potential at the end of the step, and adds half a step to its rate.
-    pub(super) fn predict_points(&mut self, cpu: &Cpu, points: Range<usize>, steps: (f32, f32, f32)) {
+    pub(super) fn predict_points(
+        &mut self,
+        cpu: &Cpu,
+        points: Range<usize>,
+        steps: (Number, Number, Number),
+    ) {
         let (dt, half, square) = steps;
         let size = sweep::chunk(points.len());
         let chunks = self.potential[points.clone()]
@@ -291,7 +297,7 @@ impl<const D: usize> Fluid<D> {
         &mut self,
         cpu: &Cpu,
         tables: &Tables<N>,
-        displacement: &[[f32; D]],
+        displacement: &[[Number; D]],
         (part, step): (Part, usize),
     ) {
         let blocks = part_of(part, self.boundary, self.blocks.len());
@@ -311,7 +317,7 @@ impl<const D: usize> Fluid<D> {
         &mut self,
         cpu: &Cpu,
         tables: &Tables<N>,
-        displacement: &[[f32; D]],
+        displacement: &[[Number; D]],
         (blocks, job): (Range<usize>, Job<'_>),
     ) {
         let (points, layer) = (N.pow(D as u32), N * N);
@@ -352,7 +358,7 @@ impl<const D: usize> Fluid<D> {
 
     /// Computes the second derivative of the potential from all contributions, and adds the other half step to its
     /// rate.
-    pub(super) fn correct_points(&mut self, cpu: &Cpu, points: Range<usize>, half: f32) {
+    pub(super) fn correct_points(&mut self, cpu: &Cpu, points: Range<usize>, half: Number) {
         let terms = (&self.contributions[..], self.exchange.memory.as_chunks().0);
         let (sums, inverse_mass, soaked) = (&self.sums, &self.inverse_mass, &self.soaked);
         let (arch, size) = (cpu.arch(), sweep::chunk(points.len()));
@@ -408,7 +414,7 @@ pub(super) fn inverse_mass<const D: usize>(
     share: &Share<'_>,
     table: &Tabulated<D>,
     (faces, sponge): (&[(&FacePoint<D>, f64)], &[f64]),
-) -> Vec<f32> {
+) -> Vec<Number> {
     let mut mass = masses(setup, share, table, compliance);
     for (p, admittance) in faces {
         mass[p.point as usize] += setup.dt / 2.0 * admittance;
@@ -419,7 +425,7 @@ pub(super) fn inverse_mass<const D: usize>(
     let fixed = fixed_points(setup, share, table);
     fixed.iter().for_each(|point| mass[*point as usize] = 0.0);
     mass.iter()
-        .map(|m| if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 })
+        .map(|m| if *m > 0.0 { (1.0 / m) as Number } else { 0.0 })
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! Vector lanes with one element each, and registers that hold some of them.
 
+use super::Number;
 use pulp::Simd;
 
 use crate::device::simd::{Lane, Real};
@@ -10,7 +11,7 @@ pub(super) const LANES: usize = 16;
 /// One number of every element of a block.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Lanes(pub(super) [f32; LANES]);
+pub(super) struct Lanes(pub(super) [Number; LANES]);
 
 impl Lanes {
     /// Zero in every lane.
@@ -18,7 +19,7 @@ impl Lanes {
 }
 
 /// A register of some lanes of a block.
-pub(super) type Register<S> = Lane<S, f32>;
+pub(super) type Register<S> = Lane<S, Number>;
 
 /// The lanes of a block in one register.
 #[derive(Clone, Copy)]
@@ -31,7 +32,7 @@ impl<S: Simd> Part<S> {
     /// The parts that make up a block.
     #[inline(always)]
     pub(super) fn all(simd: S) -> impl Iterator<Item = Self> {
-        let width = f32::lanes::<S>();
+        let width = Number::lanes::<S>();
         (0..LANES / width).map(move |k| Self {
             simd,
             first: k * width,
@@ -59,19 +60,19 @@ impl<S: Simd> Part<S> {
     /// Splits the four numbers of every lane, at the indices of [`Part::seat`], into one register of these
     /// lanes for each of the four.
     #[inline(always)]
-    pub(super) fn parted(self, numbers: &[[f32; 4]; LANES]) -> [Register<S>; 4] {
+    pub(super) fn parted(self, numbers: &[[Number; 4]; LANES]) -> [Register<S>; 4] {
         Lane::parted(self.simd, &numbers[self.first..])
     }
 
     /// The inverse of [`Part::parted`].
     #[inline(always)]
-    pub(super) fn joined(self, registers: [Register<S>; 4], numbers: &mut [[f32; 4]; LANES]) {
+    pub(super) fn joined(self, registers: [Register<S>; 4], numbers: &mut [[Number; 4]; LANES]) {
         Lane::joined(registers, &mut numbers[self.first..]);
     }
 
     /// The same number in all lanes.
     #[inline(always)]
-    pub(super) fn splat(self, x: f32) -> Register<S> {
+    pub(super) fn splat(self, x: Number) -> Register<S> {
         Lane::splat(self.simd, x)
     }
 

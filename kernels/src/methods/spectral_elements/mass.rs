@@ -1,5 +1,6 @@
 //! The inverse mass of every point.
 
+use super::Number;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
@@ -15,12 +16,12 @@ use crate::mesh::step::{Law, Medium};
 /// Inverse masses: one number per point, and matrices for points on absorbing faces.
 #[derive(Clone, Debug)]
 pub(super) struct InverseMass<const D: usize> {
-    pub(super) diagonal: Vec<f32>,
+    pub(super) diagonal: Vec<Number>,
     /// Damping of the sponge, kg/s; empty without a sponge.
     pub(super) sponge: Vec<f64>,
     half: f64,
     /// Points in ascending order with the inverse of mass plus half a step of damping.
-    pub(super) matrices: Vec<(u32, [[f32; D]; D])>,
+    pub(super) matrices: Vec<(u32, [[Number; D]; D])>,
 }
 
 impl<const D: usize> InverseMass<D> {
@@ -48,7 +49,7 @@ impl<const D: usize> InverseMass<D> {
         }
         let whole = |(point, mut matrix): (u32, Matrix<D>)| {
             (0..D).for_each(|c| matrix[c][c] += mass[point as usize]);
-            (point, inverse(&matrix).map(|row| row.map(|x| x as f32)))
+            (point, inverse(&matrix).map(|row| row.map(|x| x as Number)))
         };
         let fixed = fixed_points(setup, share, table);
         damped.retain(|point, _| fixed.binary_search(point).is_err());
@@ -62,7 +63,7 @@ impl<const D: usize> InverseMass<D> {
             // perfectly matched layer are fixed.
             diagonal: mass
                 .iter()
-                .map(|m| if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 })
+                .map(|m| if *m > 0.0 { (1.0 / m) as Number } else { 0.0 })
                 .collect(),
         }
     }
@@ -84,11 +85,11 @@ impl<const D: usize> InverseMass<D> {
 
     /// Converts the forces of the points `first ..` to accelerations.
     #[inline(always)]
-    pub(super) fn apply(&self, first: usize, forces: &mut [[f32; D]]) {
+    pub(super) fn apply(&self, first: usize, forces: &mut [[Number; D]]) {
         let last = first + forces.len();
         let low = self.matrices.partition_point(|m| (m.0 as usize) < first);
         let high = self.matrices.partition_point(|m| (m.0 as usize) < last);
-        let divide = |forces: &mut [[f32; D]], first: usize| {
+        let divide = |forces: &mut [[Number; D]], first: usize| {
             for (force, inverse) in forces.iter_mut().zip(&self.diagonal[first..]) {
                 (0..D).for_each(|c| force[c] *= inverse);
             }

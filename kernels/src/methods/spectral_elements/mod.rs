@@ -67,6 +67,14 @@ pub use points::Receiver;
 pub use sampling::Lattice;
 pub use sponge::{Sponge, SpongeLayer};
 
+/// The numbers of wave fields and of their arithmetic on processors. The unit tests of this crate run in double
+/// precision, in which errors of formulas are not hidden by rounding errors.
+#[cfg(not(test))]
+pub type Number = f32;
+/// The numbers of wave fields in unit tests.
+#[cfg(test)]
+pub type Number = f64;
+
 use crate::Error;
 use crate::device::cpu::Cpu;
 use crate::mesh::step::{Law, Medium};
@@ -105,7 +113,7 @@ pub struct Source<const D: usize> {
     /// Strength, multiplied by the history.
     pub strength: Strength<D>,
     /// Source time function: sample n acts in the equation of motion of step n; beyond the end it is zero.
-    pub history: Vec<f32>,
+    pub history: Vec<Number>,
 }
 
 /// Relaxation of a region by three standard linear solids.

@@ -1,5 +1,6 @@
 //! Sources and receivers at arbitrary positions within an element.
 
+use super::Number;
 use super::assembly::Homes;
 use super::recording::on_its_side;
 use super::{Setup, Source, Strength};
@@ -34,8 +35,8 @@ fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64
 pub(super) struct Placed<const C: usize> {
     pub(super) lane: usize,
     /// Force on every point of the element for a unit source time function.
-    pub(super) weights: Vec<[f32; C]>,
-    pub(super) history: Vec<f32>,
+    pub(super) weights: Vec<[Number; C]>,
+    pub(super) history: Vec<Number>,
 }
 
 /// Sorts the sources that lie in `count` blocks into a list per block: a source acts with equal shares in the elements
@@ -59,7 +60,7 @@ fn sort<const D: usize, const C: usize>(
             let weights = weigh(k, &location, source)?.into_iter();
             placed[block].push(Placed {
                 lane,
-                weights: weights.map(|w| w.map(|x| (part * x) as f32)).collect(),
+                weights: weights.map(|w| w.map(|x| (part * x) as Number)).collect(),
                 history: source.history.clone(),
             });
         }
@@ -87,7 +88,7 @@ pub(super) fn shares<const D: usize>(
 
 impl<const C: usize> Placed<C> {
     /// Adds the source at a step to the forces of its block.
-    pub(super) fn add(&self, step: usize, forces: &mut [[f32; C]]) {
+    pub(super) fn add(&self, step: usize, forces: &mut [[Number; C]]) {
         let Some(now) = self.history.get(step) else { return };
         let own = &mut forces[self.lane * self.weights.len()..];
         for (force, weight) in own.iter_mut().zip(&self.weights) {
@@ -241,9 +242,12 @@ fn along_space<const D: usize>(setup: &Setup<D>, location: &Location<D>) -> impl
 }
 
 /// The slopes of a polynomial along the axes of the mesh.
-fn turned<const D: usize>(setup: &Setup<D>, location: &Location<D>) -> impl Fn(&(f64, [f64; D])) -> [f32; D] {
+fn turned<const D: usize>(
+    setup: &Setup<D>,
+    location: &Location<D>,
+) -> impl Fn(&(f64, [f64; D])) -> [Number; D] {
     let slope = along_space(setup, location);
-    move |(_, slopes)| slope(slopes).map(|x| x as f32)
+    move |(_, slopes)| slope(slopes).map(|x| x as Number)
 }
 
 impl Quantity {
@@ -253,7 +257,7 @@ impl Quantity {
     }
 
     /// Component `c` of a strain or rotation, from the slopes `[i][d]` of the displacement along the axes of the mesh.
-    pub(super) fn of_slopes<const D: usize>(self, c: usize, slopes: &[[f32; D]; D]) -> f32 {
+    pub(super) fn of_slopes<const D: usize>(self, c: usize, slopes: &[[Number; D]; D]) -> Number {
         // Axes of the mesh: x, then y in 3-D, z last.
         let (x, y, z) = (0, 1, D - 1);
         let half = |a: usize, b: usize| 0.5 * (slopes[a][b] + slopes[b][a]);
@@ -275,12 +279,12 @@ impl Quantity {
 pub struct Receiver<const D: usize> {
     pub(super) element: u32,
     points: Vec<u32>,
-    pub(super) weights: Vec<f32>,
+    pub(super) weights: Vec<Number>,
     /// In a fluid: weights from the potential to grad(chi)/rho, evaluated at the points of the element and
     /// interpolated.
-    pub(super) gradient: Option<Vec<[f32; D]>>,
+    pub(super) gradient: Option<Vec<[Number; D]>>,
     /// In a solid, if requested: weights from a field to its slopes.
-    slopes: Vec<[f32; D]>,
+    slopes: Vec<[Number; D]>,
 }
 
 impl<const D: usize> Receiver<D> {
@@ -304,7 +308,7 @@ impl<const D: usize> Receiver<D> {
             gradient: setup
                 .is_fluid(location.element)
                 .then(|| gradient(setup, location.element, &weights)),
-            weights: weights.iter().map(|h| *h as f32).collect(),
+            weights: weights.iter().map(|h| *h as Number).collect(),
         }
     }
 
@@ -314,7 +318,7 @@ impl<const D: usize> Receiver<D> {
     }
 
     /// The value of a field, `[point][component]`, at the receiver.
-    pub(super) fn value<const C: usize>(&self, field: &[[f32; C]]) -> [f32; C] {
+    pub(super) fn value<const C: usize>(&self, field: &[[Number; C]]) -> [Number; C] {
         let mut sum = [0.0; C];
         for (point, weight) in self.points.iter().zip(&self.weights) {
             let u = field[*point as usize];
@@ -324,7 +328,7 @@ impl<const D: usize> Receiver<D> {
     }
 
     /// The slopes `[i][d]` of a field at the receiver; zero in a fluid or if not requested.
-    pub(super) fn slopes(&self, field: &[[f32; D]]) -> [[f32; D]; D] {
+    pub(super) fn slopes(&self, field: &[[Number; D]]) -> [[Number; D]; D] {
         let mut sum = [[0.0; D]; D];
         for (point, slope) in self.points.iter().zip(&self.slopes) {
             let u = field[*point as usize];
@@ -337,7 +341,7 @@ impl<const D: usize> Receiver<D> {
 
     /// The weights of every displacement component at every point in a strain or rotation: `[point][component of the
     /// strain or rotation][component]`.
-    pub(super) fn outputs_of_slopes(&self, quantity: Quantity) -> Vec<f32> {
+    pub(super) fn outputs_of_slopes(&self, quantity: Quantity) -> Vec<Number> {
         let mut weights = Vec::with_capacity(self.slopes.len() * quantity.components(D) * D);
         for slope in &self.slopes {
             for (c, i) in (0..quantity.components(D) * D).map(|k| (k / D, k % D)) {
@@ -350,7 +354,7 @@ impl<const D: usize> Receiver<D> {
     }
 
     /// grad(chi)/rho at the receiver; zero in a solid.
-    pub(super) fn slope(&self, potential: &[[f32; 1]]) -> [f32; D] {
+    pub(super) fn slope(&self, potential: &[[Number; 1]]) -> [Number; D] {
         let mut sum = [0.0; D];
         for (point, weight) in self.points.iter().zip(self.gradient.iter().flatten()) {
             let chi = potential[*point as usize][0];
@@ -361,7 +365,7 @@ impl<const D: usize> Receiver<D> {
 }
 
 /// Weights of the potential at all points of an element: the sum over points q of h_q D_qp du_a/dx_c / rho.
-fn gradient<const D: usize>(setup: &Setup<D>, element: usize, weights: &[f64]) -> Vec<[f32; D]> {
+fn gradient<const D: usize>(setup: &Setup<D>, element: usize, weights: &[f64]) -> Vec<[Number; D]> {
     let table = Tabulated::new(setup.mesh.order(), setup.basis);
     let (own, contents) = (
         table.element(&setup.mesh.coordinates(element)),
@@ -379,5 +383,5 @@ fn gradient<const D: usize>(setup: &Setup<D>, element: usize, weights: &[f64]) -
             }
         }
     }
-    sums.iter().map(|s| s.map(|x| x as f32)).collect()
+    sums.iter().map(|s| s.map(|x| x as Number)).collect()
 }

@@ -1,5 +1,6 @@
 //! The recording of a subdomain, and the description of its elements.
 
+use super::Number;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ pub(super) struct Recording<const D: usize> {
     pub(super) snapshot_ranges: Vec<Range<usize>>,
     /// The points of these ranges; `None` outside the mesh.
     pub(super) snapshot_points: Vec<Option<Receiver<D>>>,
-    pub(super) pieces: VecDeque<Vec<f32>>,
+    pub(super) pieces: VecDeque<Vec<Number>>,
     /// Global numbers of the points, in ascending order, and the ranges of the points that no lower subdomain has.
     pub(super) global: Vec<u32>,
     pub(super) owned: Vec<Range<usize>>,

@@ -5,6 +5,7 @@
 //! other yield Jacobians from the nodes with few operations per point. Nodes are relative to the centre of their
 //! element, so that single precision resolves an element at any position.
 
+use super::Number;
 use pulp::Simd;
 
 use super::lanes::{LANES, Lanes, Part, Register};
@@ -20,13 +21,13 @@ const NODES: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Tables<const N: usize> {
     /// Slope at point q of the polynomial of point p: `[q][p]`.
-    pub(super) derivative: [[f32; N]; N],
+    pub(super) derivative: [[Number; N]; N],
     /// The highest-degree Legendre polynomial at the points, and the weights of its coefficient (`pml::highest_of`).
-    pub(super) highest: [[f32; N]; 2],
-    pub(super) weight: [f32; N],
+    pub(super) highest: [[Number; N]; 2],
+    pub(super) weight: [Number; N],
     /// Values and slopes of the shape functions of an axis at the points: `[point][node]`.
-    value: [[f32; NODES]; N],
-    slope: [[f32; NODES]; N],
+    value: [[Number; NODES]; N],
+    slope: [[Number; NODES]; N],
 }
 
 impl<const N: usize> Tables<N> {
@@ -34,11 +35,11 @@ impl<const N: usize> Tables<N> {
     pub(super) fn new(basis: &Basis) -> Self {
         let along = |q: usize| cell::along(Order::Quadratic, basis.points()[q]);
         Self {
-            derivative: std::array::from_fn(|q| std::array::from_fn(|p| basis.derivative(q, p) as f32)),
+            derivative: std::array::from_fn(|q| std::array::from_fn(|p| basis.derivative(q, p) as Number)),
             highest: pml::highest(basis.points(), basis.weights()),
-            weight: std::array::from_fn(|q| basis.weights()[q] as f32),
-            value: std::array::from_fn(|q| along(q).0.map(|x| x as f32)),
-            slope: std::array::from_fn(|q| along(q).1.map(|x| x as f32)),
+            weight: std::array::from_fn(|q| basis.weights()[q] as Number),
+            value: std::array::from_fn(|q| along(q).0.map(|x| x as Number)),
+            slope: std::array::from_fn(|q| along(q).1.map(|x| x as Number)),
         }
     }
 }
@@ -58,7 +59,7 @@ impl<const D: usize> Shape<D> {
             for (node, place) in nodes.iter_mut().enumerate() {
                 let at = std::array::from_fn(|a| (node / NODES.pow(a as u32) % NODES) as f64 - 1.0);
                 let x = map(mesh.order(), &given, at).0;
-                (0..D).for_each(|c| place[c].0[lane] = (x[c] - centre[c]) as f32);
+                (0..D).for_each(|c| place[c].0[lane] = (x[c] - centre[c]) as Number);
             }
         }
         Self(nodes)
@@ -77,7 +78,7 @@ type Line<S, const D: usize> = [[Register<S>; D]; NODES];
 #[inline(always)]
 fn weighted<S: Simd, const D: usize>(
     part: Part<S>,
-    weights: &[f32; NODES],
+    weights: &[Number; NODES],
     x: [&[Register<S>; D]; NODES],
 ) -> [Register<S>; D] {
     let mut sum = [part.zero(); D];

@@ -11,6 +11,7 @@
 //! wave at normal incidence if L is 1/4, 1/2, 3/4, 1, 2 and 3 wavelengths (from the solution of the one-dimensional
 //! equation). Weaker damping is hardly better if L is small, and worse if it is large.
 
+use super::Number;
 use std::collections::HashMap;
 
 use super::Setup;
@@ -191,18 +192,23 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
 
 /// Points of a subdomain in the sponge, in ascending order, with the damping force per unit of velocity.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Soaked(Vec<(u32, f32)>);
+pub(super) struct Soaked(Vec<(u32, Number)>);
 
 impl Soaked {
     /// Collects the points with damping.
     pub(super) fn of(damping: &[f64]) -> Self {
         let inside = damping.iter().enumerate().filter(|(_, d)| **d > 0.0);
-        Self(inside.map(|(point, d)| (point as u32, *d as f32)).collect())
+        Self(inside.map(|(point, d)| (point as u32, *d as Number)).collect())
     }
 
     /// Subtracts the damping from the forces of the points `first ..`.
     #[inline(always)]
-    pub(super) fn take<const C: usize>(&self, first: usize, velocity: &[[f32; C]], forces: &mut [[f32; C]]) {
+    pub(super) fn take<const C: usize>(
+        &self,
+        first: usize,
+        velocity: &[[Number; C]],
+        forces: &mut [[Number; C]],
+    ) {
         let low = self.0.partition_point(|p| (p.0 as usize) < first);
         let high = self.0.partition_point(|p| (p.0 as usize) < first + forces.len());
         for (point, damping) in &self.0[low..high] {

@@ -3,6 +3,7 @@
 //! A step has a stage for the fluids, if the mesh has any, and one for the solids; each is followed by an exchange of
 //! contributions.
 
+use super::Number;
 use std::ops::Range;
 
 use super::Engine;
@@ -35,7 +36,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// The array of a field as plain numbers, and its numbers per point.
-    fn field(&mut self, array: usize) -> (&mut [f32], usize) {
+    fn field(&mut self, array: usize) -> (&mut [Number], usize) {
         match (array, &mut self.fluid) {
             (0, _) => (self.displacement.as_flattened_mut(), D),
             (1, _) => (self.velocity.as_flattened_mut(), D),
@@ -48,7 +49,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// The values of a block of points.
-    fn numbers_of(&mut self, array: usize, blocks: &Range<usize>) -> Result<&mut [f32], Error> {
+    fn numbers_of(&mut self, array: usize, blocks: &Range<usize>) -> Result<&mut [Number], Error> {
         let first = self.recording.local(blocks.start);
         let first = first.ok_or_else(|| Error::setup("a state names points of another subdomain"))?;
         let (field, width) = self.field(array);
@@ -114,7 +115,7 @@ impl<const D: usize> Engine<D> {
 }
 
 impl<const D: usize> Stepper for Engine<D> {
-    type Number = f32;
+    type Number = super::Number;
 
     fn stages(&self) -> usize {
         if self.fluid.is_some() { 2 } else { 1 }
@@ -159,7 +160,7 @@ impl<const D: usize> Stepper for Engine<D> {
 }
 
 impl<const D: usize> Sampler for Engine<D> {
-    fn traces(&mut self, out: &mut [f32]) -> Result<(), Error> {
+    fn traces(&mut self, out: &mut [Number]) -> Result<(), Error> {
         let (quantity, count) = (self.recording.quantity, self.recording.count);
         for (number, receiver) in &self.recording.receivers {
             if quantity.is_of_slopes() {
@@ -197,13 +198,13 @@ impl<const D: usize> Sampler for Engine<D> {
         Ok(())
     }
 
-    fn take_piece(&mut self, out: &mut Vec<f32>) -> Result<(), Error> {
+    fn take_piece(&mut self, out: &mut Vec<Number>) -> Result<(), Error> {
         out.extend(self.recording.pieces.pop_front().unwrap_or_default());
         Ok(())
     }
 
     fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
-        let bad = |u: &[f32]| u.iter().any(|x| !x.is_finite());
+        let bad = |u: &[Number]| u.iter().any(|x| !x.is_finite());
         let solid = self.displacement.iter().position(|u| bad(u));
         let fluid = self.fluid.as_ref();
         let fluid = fluid.and_then(|fluid| fluid.second.iter().position(|s| bad(s)));
@@ -223,7 +224,7 @@ impl<const D: usize> Linked for Engine<D> {
 }
 
 impl<const D: usize> HostHalo for Engine<D> {
-    fn exchanged(&mut self, stage: usize) -> &mut [f32] {
+    fn exchanged(&mut self, stage: usize) -> &mut [Number] {
         match &mut self.fluid {
             Some(fluid) if stage == 0 => &mut fluid.exchange.memory,
             _ => &mut self.exchange.memory,
@@ -239,7 +240,7 @@ pub(super) fn arrays<const D: usize>(
     per_element: usize,
 ) -> Vec<StateArray> {
     let [points, elements] = recording.whole;
-    let field = |name: &str, width: usize| StateArray::of::<f32>(name, points, width);
+    let field = |name: &str, width: usize| StateArray::of::<Number>(name, points, width);
     let mut arrays = vec![
         field("displacement", D),
         field("velocity", D),
@@ -252,7 +253,7 @@ pub(super) fn arrays<const D: usize>(
     }
     if recording.mechanisms > 0 {
         let numbers = Memory::numbers(D, per_element, recording.mechanisms);
-        arrays.push(StateArray::of::<f32>("memory variables", elements, numbers));
+        arrays.push(StateArray::of::<Number>("memory variables", elements, numbers));
     }
     for (pairs, components) in recording.layers.iter().zip([D, 1]) {
         let name = if components == 1 {
@@ -262,7 +263,7 @@ pub(super) fn arrays<const D: usize>(
         };
         if !pairs.is_empty() {
             let numbers = pml::numbers(per_element, components);
-            arrays.push(StateArray::of::<f32>(name, pairs.len(), numbers));
+            arrays.push(StateArray::of::<Number>(name, pairs.len(), numbers));
         }
     }
     arrays
@@ -294,8 +295,8 @@ impl<const D: usize> State for Engine<D> {
             out.copy_from_slice(bytemuck::cast_slice(self.numbers_of(array, &blocks)?));
             return Ok(());
         }
-        let mut numbers = vec![0.0f32; self.numbers_held(held)];
-        for (block, out) in blocks.zip(out.chunks_exact_mut(4 * numbers.len())) {
+        let mut numbers = vec![Number::default(); self.numbers_held(held)];
+        for (block, out) in blocks.zip(out.chunks_exact_mut(size_of_val(&numbers[..]))) {
             numbers.fill(0.0);
             if let Held::Layers(fluids) = held {
                 let (element, number) = self.recording.layers[fluids][block];
@@ -317,8 +318,8 @@ impl<const D: usize> State for Engine<D> {
             bytemuck::cast_slice_mut(numbers).copy_from_slice(bytes);
             return Ok(());
         }
-        let mut numbers = vec![0.0f32; self.numbers_held(held)];
-        for (block, bytes) in blocks.zip(bytes.chunks_exact(4 * numbers.len())) {
+        let mut numbers = vec![Number::default(); self.numbers_held(held)];
+        for (block, bytes) in blocks.zip(bytes.chunks_exact(size_of_val(&numbers[..]))) {
             bytemuck::cast_slice_mut(&mut numbers).copy_from_slice(bytes);
             if let Held::Layers(fluids) = held {
                 let (element, number) = self.recording.layers[fluids][block];
@@ -334,7 +335,7 @@ impl<const D: usize> State for Engine<D> {
 }
 
 impl<const D: usize> Subdomain for Engine<D> {
-    type Network = HostNetwork<f32>;
+    type Network = HostNetwork<Number>;
 
     fn receivers(&self) -> Vec<usize> {
         self.recording.receivers.iter().map(|r| r.0).collect()

@@ -1,5 +1,6 @@
 //! The sums of the contributions of elements to their points.
 
+use super::Number;
 use std::mem::take;
 
 use super::assembly::{Block, place};
@@ -27,7 +28,7 @@ pub(super) struct Sums {
 }
 
 /// The subdomain's own contributions and the incoming ones.
-type Terms<'a, const C: usize> = (&'a [[f32; C]], &'a [[f32; C]]);
+type Terms<'a, const C: usize> = (&'a [[Number; C]], &'a [[Number; C]]);
 
 impl Sums {
     /// Prepares the sums over blocks of elements, of which `kept` have their contributions in memory at once, and over
@@ -85,7 +86,7 @@ impl Sums {
 
     /// Writes the sums of all contributions to the points `first ..`.
     #[inline(always)]
-    pub(super) fn write<const C: usize>(&self, first: usize, terms: Terms<'_, C>, out: &mut [[f32; C]]) {
+    pub(super) fn write<const C: usize>(&self, first: usize, terms: Terms<'_, C>, out: &mut [[Number; C]]) {
         let mut point = first;
         let mut out = out;
         let begin = self.runs.partition_point(|run| run.end as usize <= first);
@@ -117,7 +118,7 @@ impl Sums {
 
 /// Writes the sums of `each` contributions to every point.
 #[inline(always)]
-fn add_up<const C: usize>(places: &[u32], each: usize, terms: Terms<'_, C>, out: &mut [[f32; C]]) {
+fn add_up<const C: usize>(places: &[u32], each: usize, terms: Terms<'_, C>, out: &mut [[Number; C]]) {
     for (out, places) in out.iter_mut().zip(places.chunks_exact(each)) {
         let mut sum = [0.0; 4];
         for place in places {
@@ -129,11 +130,11 @@ fn add_up<const C: usize>(places: &[u32], each: usize, terms: Terms<'_, C>, out:
 
 /// Adds a contribution.
 #[inline(always)]
-fn add<const C: usize>(sum: &mut [f32; 4], place: usize, (own, arrived): Terms<'_, C>) {
+fn add<const C: usize>(sum: &mut [Number; 4], place: usize, (own, arrived): Terms<'_, C>) {
     if C == 3 {
         // Three numbers and the next one fill a register; the fourth sum is not used.
         let more = own.as_flattened().get(3 * place..3 * place + 4);
-        if let Some(more) = more.and_then(<[f32]>::first_chunk::<4>) {
+        if let Some(more) = more.and_then(<[Number]>::first_chunk::<4>) {
             (0..4).for_each(|c| sum[c] += more[c]);
             return;
         }

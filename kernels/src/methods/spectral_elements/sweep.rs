@@ -1,5 +1,6 @@
 //! A step on processors: predictor, forces and corrector; wave by wave in subdomains without neighbours.
 
+use super::Number;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -22,7 +23,7 @@ pub(super) struct Job<'a> {
     pub(super) predicts: bool,
     /// Additional forces on the points of elements, `[block][lane][point][component]`; empty if there are
     /// none.
-    pub(super) added: &'a [f32],
+    pub(super) added: &'a [Number],
 }
 
 /// Floats per cache line, and the prefetch distance of fields in floats: the hardware prefetcher does not cross page
@@ -36,7 +37,7 @@ pub(super) fn chunk(points: usize) -> usize {
 }
 
 /// Adds the additional forces of a block, if there are any, to its forces.
-pub(super) fn add(added: &[f32], block: usize, forces: &mut [f32]) {
+pub(super) fn add(added: &[Number], block: usize, forces: &mut [Number]) {
     if let Some(added) = added.get(block * forces.len()..(block + 1) * forces.len()) {
         forces
             .iter_mut()
@@ -176,7 +177,7 @@ impl<const D: usize> Engine<D> {
             displacement: &self.displacement,
             acceleration: &self.acceleration,
             velocity: &self.velocity,
-            square: (self.dt * self.dt) as f32,
+            square: (self.dt * self.dt) as Number,
         };
         let (points, layer) = (N.pow(D as u32), N * N);
         let places = LANES * points;
@@ -246,11 +247,11 @@ impl<const D: usize> Engine<D> {
     }
 
     /// dt, dt/2 and dt^2/2, each rounded once.
-    fn steps(&self) -> (f32, f32, f32) {
+    fn steps(&self) -> (Number, Number, Number) {
         (
-            self.dt as f32,
-            (self.dt / 2.0) as f32,
-            (self.dt * self.dt / 2.0) as f32,
+            self.dt as Number,
+            (self.dt / 2.0) as Number,
+            (self.dt * self.dt / 2.0) as Number,
         )
     }
 }

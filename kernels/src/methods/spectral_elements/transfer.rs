@@ -3,6 +3,7 @@
 //! The three components of a point and the number after them are read and written as a register of four, and registers
 //! are transposed for all lanes at once: copying number by number would take a third of the time of the arithmetic.
 
+use super::Number;
 use pulp::Simd;
 
 use super::assembly::Block;
@@ -14,7 +15,7 @@ pub(super) fn gather<S: Simd, const D: usize, const C: usize>(
     simd: S,
     block: &Block<D>,
     out: &mut [[Lanes; C]],
-    field: &[[f32; C]],
+    field: &[[Number; C]],
 ) {
     if C != 3 {
         for (numbers, lanes) in block.points.iter().zip(out) {
@@ -38,7 +39,7 @@ pub(super) fn gather<S: Simd, const D: usize, const C: usize>(
             let seat = Part::<S>::seat(4 * k);
             for (j, number) in numbers.iter().enumerate() {
                 let first = 3 * *number as usize;
-                let own = flat.get(first..first + 4).and_then(<[f32]>::first_chunk);
+                let own = flat.get(first..first + 4).and_then(<[Number]>::first_chunk);
                 seats[(seat + j * step) % LANES] = *own.unwrap_or(&last);
             }
         }
@@ -54,7 +55,7 @@ pub(super) fn gather<S: Simd, const D: usize, const C: usize>(
 pub(super) fn step_back<S: Simd, const C: usize>(
     part: Part<S>,
     field: &[[Lanes; C]],
-    square: f32,
+    square: Number,
     strained: &mut [[Lanes; C]],
 ) {
     let square = part.splat(square);
@@ -72,7 +73,7 @@ pub(super) fn scatter<S: Simd, const D: usize, const C: usize, const N: usize>(
     simd: S,
     block: &Block<D>,
     force: &[[Lanes; C]],
-    out: &mut [f32],
+    out: &mut [Number],
 ) {
     let (count, size) = (block.elements.len(), force.len() * C);
     if C != 3 {

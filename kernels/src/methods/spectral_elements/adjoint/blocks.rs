@@ -1,5 +1,6 @@
 //! The products of recorded steps with the adjoint wavefield in an engine.
 
+use crate::methods::spectral_elements::Number;
 use rayon::prelude::*;
 
 use super::super::Engine;
@@ -11,10 +12,10 @@ use super::state::Kept;
 use crate::device::cpu::flushed;
 
 /// The record of the forward wavefield, the acceleration of the previous adjoint step, and the sums.
-pub(super) type OfBlocks<'a, const D: usize> = (&'a Kept<D>, &'a [[f32; D]], &'a mut Products);
+pub(super) type OfBlocks<'a, const D: usize> = (&'a Kept<D>, &'a [[Number; D]], &'a mut Products);
 
 /// The second derivative of the forward potential, and the sums.
-pub(super) type OfFluid<'a> = (&'a [[f32; 1]], &'a mut [Vec<Lanes>]);
+pub(super) type OfFluid<'a> = (&'a [[Number; 1]], &'a mut [Vec<Lanes>]);
 
 impl<const D: usize> Engine<D> {
     /// Adds the products of the recorded forward wavefield and the wavefield of this engine to the sums of the solid
@@ -35,7 +36,7 @@ impl<const D: usize> Engine<D> {
             rate: &self.velocity,
             second: &self.acceleration,
         };
-        let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
+        let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as Number);
         let blocks = self.blocks.par_iter().zip(&self.memories).zip(&mut products.sums);
         let blocks = blocks.zip(&self.damped);
         self.cpu.install(|| {

@@ -9,6 +9,7 @@ use super::parameters::{LossChain, LossMeans, Parameters, dot, impedances, means
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
+use crate::methods::spectral_elements::Number;
 use rayon::prelude::*;
 
 /// A small perturbation of the medium at every point of every element.
@@ -116,13 +117,13 @@ impl<const D: usize> Change<D> {
 pub struct ElementChange {
     /// Perturbations of the mass (kg) and of the damping of the sponge (kg/s), in 2-D per metre across the plane; in
     /// fluids, of the factors of the second and of the first derivative of the potential: `[point]`.
-    pub masses: Vec<[f32; 2]>,
+    pub masses: Vec<[Number; 2]>,
     /// Perturbations of the unrelaxed moduli: lambda and mu, or the 21 constants of [`Parameters::Constants`] (Pa); in
     /// fluids, of one over the density (m3/kg): `[point][number]`.
-    pub moduli: Vec<f32>,
+    pub moduli: Vec<Number>,
     /// Relative perturbations of the contribution of memory variables to the stress, of its mean and of its deviator:
     /// `[point]`. Empty without attenuation and in fluids.
-    pub losses: Vec<[f32; 2]>,
+    pub losses: Vec<[Number; 2]>,
 }
 
 /// The perturbation of the damping of an absorbing face at a point of an element, a factor of the velocity or of the rate
@@ -132,9 +133,9 @@ pub struct FaceChange<const D: usize> {
     /// The index of the point within the element, and within the mesh.
     pub local: usize,
     pub point: usize,
-    pub normal: [f32; D],
+    pub normal: [Number; D],
     /// Along the normal and across it, kg/s (in 2-D per metre across the plane); in a fluid only the first.
-    pub damping: [f32; 2],
+    pub damping: [Number; 2],
 }
 
 /// A perturbation of the medium of a run, from which machines make the tables of their elements.
@@ -196,10 +197,10 @@ impl<'a, 's, const D: usize> Changes<'a, 's, D> {
             let at = element * points + local;
             let (masses, moduli, losses) = self.of_point((&contents, local), at, strength);
             let volume = weight * shape.determinant[local];
-            own.masses.push(masses.map(|x| (volume * x) as f32));
-            own.moduli.extend(moduli.into_iter().map(|x| x as f32));
+            own.masses.push(masses.map(|x| (volume * x) as Number));
+            own.moduli.extend(moduli.into_iter().map(|x| x as Number));
             if lossy {
-                own.losses.push(losses.map(|x| x as f32));
+                own.losses.push(losses.map(|x| x as Number));
             }
         }
         own
@@ -261,8 +262,8 @@ impl<'a, 's, const D: usize> Changes<'a, 's, D> {
                 element: p.element as usize,
                 local: p.local as usize,
                 point: p.point as usize,
-                normal: p.normal.map(|n| n as f32),
-                damping: damping.map(|x| x as f32),
+                normal: p.normal.map(|n| n as Number),
+                damping: damping.map(|x| x as Number),
             }
         };
         self.faces.iter().map(of_face).collect()
@@ -270,12 +271,12 @@ impl<'a, 's, const D: usize> Changes<'a, 's, D> {
 
     /// Replaces the weights of a source in a fluid element by those of the linearised run, in which the source acts
     /// through the perturbation of the bulk modulus.
-    pub fn change_weights(&self, element: usize, weights: &mut [[f32; 1]]) {
+    pub fn change_weights(&self, element: usize, weights: &mut [[Number; 1]]) {
         let contents = self.setup.contents(element, self.table);
         for (local, [weight]) in weights.iter_mut().enumerate() {
             let [by_p, _, by_density] = self.change.speeds[element * self.table.points() + local];
             let share = by_density / contents.medium(local).density;
-            *weight *= -(share + 2.0 * by_p / contents.speeds(local)[0]) as f32;
+            *weight *= -(share + 2.0 * by_p / contents.speeds(local)[0]) as Number;
         }
     }
 }

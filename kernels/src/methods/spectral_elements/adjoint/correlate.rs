@@ -1,6 +1,7 @@
 //! The products of the forward and the adjoint wavefield that a gradient sums over steps at every point of every
 //! element.
 
+use crate::methods::spectral_elements::Number;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -87,9 +88,9 @@ impl Products {
 /// The adjoint wavefield at all points of the mesh: displacement or potential, and its time derivatives.
 #[derive(Clone, Copy)]
 pub(super) struct Back<'a, const C: usize> {
-    pub(super) field: &'a [[f32; C]],
-    pub(super) rate: &'a [[f32; C]],
-    pub(super) second: &'a [[f32; C]],
+    pub(super) field: &'a [[Number; C]],
+    pub(super) rate: &'a [[Number; C]],
+    pub(super) second: &'a [[Number; C]],
 }
 
 /// Scratch memory for one block.
@@ -115,9 +116,9 @@ impl<const C: usize> Room<C> {
     fn fill<const D: usize>(
         &mut self,
         (block, local): (&Block<D>, usize),
-        forward: &[[f32; C]],
+        forward: &[[Number; C]],
         back: &Back<'_, C>,
-    ) -> [[f32; LANES]; 2] {
+    ) -> [[Number; LANES]; 2] {
         let mut products = [[0.0; LANES]; 2];
         for (lane, number) in block.points[local].iter().enumerate() {
             let at = *number as usize;
@@ -133,7 +134,7 @@ impl<const C: usize> Room<C> {
     }
 }
 
-fn accumulate(sums: &mut [Lanes], products: [[f32; LANES]; 2]) {
+fn accumulate(sums: &mut [Lanes], products: [[Number; LANES]; 2]) {
     for (sum, products) in sums.iter_mut().zip(products) {
         sum.0.iter_mut().zip(products).for_each(|(sum, x)| *sum += x);
     }
@@ -172,11 +173,11 @@ pub(super) struct InSolid<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
     pub(super) tables: &'a Tables<N>,
     /// The displacement of the forward wavefield.
-    pub(super) forward: &'a [[f32; D]],
+    pub(super) forward: &'a [[Number; D]],
     pub(super) back: Back<'a, D>,
     /// Memory variables of the adjoint wavefield, its acceleration of the previous step, and the square of the time
     /// step.
-    pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
+    pub(super) memory: Option<(&'a Memory, &'a [[Number; D]], Number)>,
     pub(super) room: &'a mut Room<D>,
     pub(super) sums: &'a mut [Lanes],
     /// Products per point: [`PRODUCTS`], [`LOSSY`], [`CONSTANTS`] or [`LOSSY_CONSTANTS`].
@@ -387,7 +388,7 @@ pub(super) struct InFluid<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
     pub(super) tables: &'a Tables<N>,
     /// The second derivative of the potential of the forward wavefield.
-    pub(super) forward: &'a [[f32; 1]],
+    pub(super) forward: &'a [[Number; 1]],
     pub(super) back: Back<'a, 1>,
     pub(super) room: &'a mut Room<1>,
     pub(super) sums: &'a mut [Lanes],

@@ -12,6 +12,7 @@ use super::change::{Change, Changes};
 use super::machine::Machine;
 use super::{Adjoint, Parameters, Setup, Shot};
 use crate::Error;
+use crate::methods::spectral_elements::Number;
 
 /// A machine that runs a shot and its linearised run together.
 pub trait Linearises<const D: usize>: Machine<D> {
@@ -46,7 +47,7 @@ impl<const D: usize, M: Linearises<D>> Adjoint<D, M> {
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),
         change: &Change<D>,
-    ) -> Result<Vec<f32>, Error> {
+    ) -> Result<Vec<Number>, Error> {
         if change.parameters != self.parameters {
             return Err(Error::setup(format!(
                 "a perturbation of {:?} does not fit a run with derivatives with respect to {:?}: both need the same parameters",

@@ -1,5 +1,6 @@
 //! Linearised runs on processors: both wavefields use one engine alternately.
 
+use crate::methods::spectral_elements::Number;
 use rayon::prelude::*;
 
 use super::super::Engine;
@@ -19,7 +20,7 @@ use crate::Error;
 use crate::device::cpu::flushed;
 
 /// Perturbations of masses and dampings at the points of elements, `[block][lane][point]`.
-type Masses = Vec<[f32; 2]>;
+type Masses = Vec<[Number; 2]>;
 
 /// A perturbation of the medium in the layout that the engine uses.
 struct Scattering<const D: usize> {
@@ -37,8 +38,8 @@ struct Scattering<const D: usize> {
 
 /// The forces that a perturbation of the medium adds to the points of elements, of solids and of fluids.
 struct Added<const D: usize> {
-    solid: Vec<[f32; D]>,
-    fluid: Vec<[f32; 1]>,
+    solid: Vec<[Number; D]>,
+    fluid: Vec<[Number; 1]>,
 }
 
 /// A linearised run on processors.
@@ -49,7 +50,7 @@ pub struct LinearisedRun<const D: usize> {
     state: State<D>,
     sources: Sources<D>,
     /// The acceleration of the previous step; empty if memory variables are driven by the strain of the step itself.
-    before: Vec<[f32; D]>,
+    before: Vec<[Number; D]>,
 }
 
 impl<const D: usize> Scattering<D> {
@@ -136,7 +137,7 @@ impl<const D: usize> Added<D> {
                 continue;
             }
             let (v, n) = (&engine.velocity[face.point], &face.normal);
-            let normal: f32 = v.iter().zip(n).map(|(v, n)| v * n).sum();
+            let normal: Number = v.iter().zip(n).map(|(v, n)| v * n).sum();
             let force = &mut self.solid[*place];
             for c in 0..D {
                 let along = normal * n[c];
@@ -214,7 +215,7 @@ impl<const D: usize> Linearises<D> for Processors<D> {
 }
 
 /// A perturbation of the medium, the acceleration of the previous step, and the memory of the forces.
-type Scattered<'a, const D: usize> = (&'a Scattering<D>, &'a [[f32; D]], &'a mut Added<D>);
+type Scattered<'a, const D: usize> = (&'a Scattering<D>, &'a [[Number; D]], &'a mut Added<D>);
 
 impl<const D: usize> Engine<D> {
     /// The forces of a perturbation of the medium for the wavefield of this engine.
@@ -228,7 +229,7 @@ impl<const D: usize> Engine<D> {
 
     fn scattered_of<const N: usize>(&self, (scattering, before, added): Scattered<'_, D>) {
         let tables = Tables::<N>::new(&self.basis);
-        let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
+        let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as Number);
         let places = LANES * points;
         let numbers = 0..self.blocks.len();
         let blocks = numbers.into_par_iter().zip(&self.blocks).zip(&self.memories);

@@ -1,5 +1,6 @@
 //! The interface between an adjoint and the machine that runs it.
 
+use crate::methods::spectral_elements::Number;
 use std::ops::Range;
 
 use super::super::{Setup, Shot};
@@ -8,7 +9,7 @@ use crate::device::cpu::Cpu;
 
 /// Receives the recorded values of the adjoint wavefield after a step, with the number of the step
 /// ([`Machine::watch`]).
-pub type Seen<'a> = dyn FnMut(usize, &[f32]) + 'a;
+pub type Seen<'a> = dyn FnMut(usize, &[Number]) + 'a;
 
 /// Runs a shot forwards and its adjoint backwards, and sums the products of both wavefields, on processors or on a
 /// device.
@@ -53,16 +54,16 @@ pub trait Machine<const D: usize>: Sync {
     fn step(&mut self, slot: Option<usize>) -> Result<(), Error>;
 
     /// Reads the receivers; the record `[component][receiver]` is appended now or by a later call.
-    fn sample(&mut self, records: &mut Vec<f32>) -> Result<(), Error>;
+    fn sample(&mut self, records: &mut Vec<Number>) -> Result<(), Error>;
 
     /// Waits until all records have been appended.
-    fn finish_records(&mut self, records: &mut Vec<f32>) -> Result<(), Error>;
+    fn finish_records(&mut self, records: &mut Vec<Number>) -> Result<(), Error>;
 
     /// Updates the largest displacement and the largest pressure.
     fn note_largest(&mut self) -> Result<(), Error>;
 
     /// The largest displacement (m) and pressure (Pa) that [`Self::note_largest`] has found since the start of the run.
-    fn largest(&mut self) -> Result<[f32; 2], Error>;
+    fn largest(&mut self) -> Result<[Number; 2], Error>;
 
     /// A point of the forward wavefield with a non-finite value.
     fn first_non_finite(&mut self) -> Result<Option<usize>, Error>;

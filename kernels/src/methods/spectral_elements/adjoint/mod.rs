@@ -64,6 +64,7 @@ use crate::Error;
 use crate::device::cpu::Cpu;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Locator, Place};
+use crate::methods::spectral_elements::Number;
 use crate::receiver::Quantity;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, covers};
@@ -124,8 +125,8 @@ pub struct Adjoint<const D: usize, M = Processors<D>> {
 struct InFluid {
     element: u32,
     /// Minus its moment over the bulk modulus.
-    weights: Vec<f32>,
-    history: Vec<f32>,
+    weights: Vec<Number>,
+    history: Vec<Number>,
     /// The sums of the products of its time function and the second derivative of the adjoint potential.
     sums: Vec<f64>,
 }
@@ -147,7 +148,7 @@ impl InFluid {
             let weights = weights_in_fluid(setup, table, &location, mean).into_iter();
             all.push(Self {
                 element: location.element as u32,
-                weights: weights.map(|[w]| w as f32).collect(),
+                weights: weights.map(|[w]| w as Number).collect(),
                 history: source.history.clone(),
                 sums: vec![0.0; table.points()],
             });
@@ -156,7 +157,7 @@ impl InFluid {
     }
 
     /// Adds the product of a step; `second` holds the second derivative of the adjoint potential.
-    fn add(&mut self, step: usize, second: &[f32]) {
+    fn add(&mut self, step: usize, second: &[Number]) {
         let Some(now) = self.history.get(step) else {
             return;
         };
@@ -235,7 +236,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     pub fn host_bytes(&self) -> usize {
         let points = self.elements * self.table.points();
         let gradients = 2 * points * (self.parameters.count() + 3) * size_of::<f64>();
-        let histories = 2 * self.values * self.steps() * size_of::<f32>();
+        let histories = 2 * self.values * self.steps() * size_of::<Number>();
         gradients + histories
     }
 
@@ -256,7 +257,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),
         schedule: &CheckpointSchedule,
-        judge: impl FnOnce(Vec<f32>) -> Result<Vec<f32>, Error>,
+        judge: impl FnOnce(Vec<Number>) -> Result<Vec<Number>, Error>,
     ) -> Result<Gradient<D>, Error> {
         let mut judge = Some(judge);
         let (mut records, mut run, mut first) = (Vec::new(), 0, 0);
@@ -311,7 +312,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),
         schedule: &CheckpointSchedule,
-        judge: impl FnOnce(Vec<f32>) -> Result<Vec<f32>, Error>,
+        judge: impl FnOnce(Vec<Number>) -> Result<Vec<Number>, Error>,
     ) -> Result<(Gradient<D>, Vec<SourceGradient<D>>), Error> {
         self.probes = Some(Probes::new(&self.table, setup)?);
         let gradient = self.gradient((setup, shot), schedule, judge);
@@ -324,7 +325,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         &mut self,
         step: usize,
         shot: &Shot<D>,
-        (run, records): (&mut usize, &mut Vec<f32>),
+        (run, records): (&mut usize, &mut Vec<Number>),
     ) -> Result<(), Error> {
         if step < *run {
             return Ok(());
@@ -347,7 +348,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     }
 
     /// Starts an adjoint wavefield at rest, with the adjoint sources, reversed in time, at the receivers.
-    fn turn(&mut self, residual: &[f32], setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
+    fn turn(&mut self, residual: &[Number], setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
         let (steps, count) = (self.steps(), shot.receivers.len());
         let components = shot.quantity.components(D);
         let mut histories = Vec::with_capacity(count * components);
@@ -377,7 +378,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
             history: history
                 .into_iter()
                 .rev()
-                .map(|x| (self.scale * x) as f32)
+                .map(|x| (self.scale * x) as Number)
                 .collect(),
         };
         let sources: Vec<_> = histories.into_iter().map(source).collect();
@@ -403,7 +404,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
             table,
             ..
         } = self;
-        let mut seen = |step: usize, values: &[f32]| {
+        let mut seen = |step: usize, values: &[Number]| {
             let of_sources = in_fluids.len() * table.points();
             let (own, rest) = values.split_at(of_sources);
             for (source, second) in in_fluids.iter_mut().zip(own.chunks(table.points())) {

@@ -1,5 +1,6 @@
 //! Adjoints on processors: a single engine performs the forward and the adjoint run alternately.
 
+use crate::methods::spectral_elements::Number;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub struct Processors<const D: usize> {
     reversed: Option<(State<D>, Sources<D>)>,
     /// Whether each recorded element is fluid, and its points.
     watched: Vec<(bool, Vec<u32>)>,
-    largest: [f32; 2],
+    largest: [Number; 2],
 }
 
 impl<const D: usize> Processors<D> {
@@ -66,7 +67,7 @@ impl<const D: usize> Processors<D> {
 
     /// Adds the products of a recorded step with the adjoint wavefield in the engine; `before` is the acceleration of
     /// the latter one step earlier.
-    fn correlate(&mut self, slot: usize, before: &[[f32; D]]) {
+    fn correlate(&mut self, slot: usize, before: &[[Number; D]]) {
         let (engine, kept, [solid, fluid]) = (&self.engine, &self.recorded[slot], &mut self.products);
         engine.in_blocks((kept, before, solid));
         engine.in_fluid_blocks((&kept.second, &mut fluid.sums));
@@ -89,7 +90,7 @@ impl<const D: usize> Processors<D> {
     }
 
     /// The values of the adjoint wavefield at the recorded elements of the engine.
-    fn look(&self, values: &mut Vec<f32>) {
+    fn look(&self, values: &mut Vec<Number>) {
         values.clear();
         for (is_fluid, points) in &self.watched {
             match (&self.engine.fluid, is_fluid) {
@@ -178,19 +179,19 @@ impl<const D: usize> Machine<D> for Processors<D> {
         Ok(())
     }
 
-    fn sample(&mut self, records: &mut Vec<f32>) -> Result<(), Error> {
+    fn sample(&mut self, records: &mut Vec<Number>) -> Result<(), Error> {
         let recording = &self.engine.recording;
         let from = records.len();
         records.resize(from + recording.count * recording.quantity.components(D), 0.0);
         self.engine.traces(&mut records[from..])
     }
 
-    fn finish_records(&mut self, _: &mut Vec<f32>) -> Result<(), Error> {
+    fn finish_records(&mut self, _: &mut Vec<Number>) -> Result<(), Error> {
         Ok(())
     }
 
     fn note_largest(&mut self) -> Result<(), Error> {
-        let largest = |most: f32, all: &[f32]| all.iter().fold(most, |most, x| most.max(x.abs()));
+        let largest = |most: Number, all: &[Number]| all.iter().fold(most, |most, x| most.max(x.abs()));
         self.largest[0] = largest(self.largest[0], self.engine.displacement.as_flattened());
         if let Some(fluid) = &self.engine.fluid {
             self.largest[1] = largest(self.largest[1], fluid.second.as_flattened());
@@ -198,7 +199,7 @@ impl<const D: usize> Machine<D> for Processors<D> {
         Ok(())
     }
 
-    fn largest(&mut self) -> Result<[f32; 2], Error> {
+    fn largest(&mut self) -> Result<[Number; 2], Error> {
         Ok(self.largest)
     }
 

@@ -1,5 +1,6 @@
 //! The forces that a small perturbation of the medium exerts on the points of a block.
 
+use crate::methods::spectral_elements::Number;
 use pulp::{Simd, WithSimd};
 
 use super::super::assembly::{Block, Stiffness};
@@ -14,9 +15,9 @@ use super::super::transfer::{gather, scatter, step_back};
 /// of a block.
 pub(super) fn inertia<const D: usize, const C: usize>(
     block: &Block<D>,
-    masses: &[[f32; 2]],
-    (second, first): (&[[f32; C]], &[[f32; C]]),
-    out: &mut [[f32; C]],
+    masses: &[[Number; 2]],
+    (second, first): (&[[Number; C]], &[[Number; C]]),
+    out: &mut [[Number; C]],
 ) {
     for (lane, _) in block.elements.iter().enumerate() {
         for (local, numbers) in block.points.iter().enumerate() {
@@ -35,11 +36,11 @@ pub(super) struct InSolid<'a, const D: usize, const N: usize> {
     /// With memory variables: the relative perturbations of the mean and of the deviator of their contribution to the
     /// stress, at every point.
     pub(super) relative: &'a [[Lanes; 2]],
-    pub(super) displacement: &'a [[f32; D]],
+    pub(super) displacement: &'a [[Number; D]],
     /// Memory variables, the acceleration of the previous step, and the square of the time step.
-    pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
+    pub(super) memory: Option<(&'a Memory, &'a [[Number; D]], Number)>,
     pub(super) scratch: &'a mut Scratch<D>,
-    pub(super) out: &'a mut [f32],
+    pub(super) out: &'a mut [Number],
 }
 
 impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {

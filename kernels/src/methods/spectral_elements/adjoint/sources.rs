@@ -12,6 +12,7 @@ use super::super::{Setup, Source, Strength};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Location, Locator};
+use crate::methods::spectral_elements::Number;
 
 /// The derivatives of a misfit with respect to a source.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +105,7 @@ impl<const D: usize> Probes<D> {
 
     /// Adds the contribution of a step of the adjoint run, given by its number in the forward run; `values` are the
     /// recorded values of the adjoint wavefield, which is multiplied by `scale`.
-    pub(super) fn add(&mut self, (sources, scale): (&[Source<D>], f64), step: usize, values: &[f32]) {
+    pub(super) fn add(&mut self, (sources, scale): (&[Source<D>], f64), step: usize, values: &[Number]) {
         let mut rest = values;
         for probe in &self.probes {
             let (own, others) = rest.split_at(probe.own.len());

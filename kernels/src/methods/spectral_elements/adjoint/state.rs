@@ -1,5 +1,6 @@
 //! The part of an engine that changes from step to step; the forward and the adjoint run share everything else.
 
+use crate::methods::spectral_elements::Number;
 use std::mem::swap;
 
 use super::super::Engine;
@@ -12,9 +13,9 @@ use super::super::points::Placed;
 pub(super) struct State<const D: usize> {
     step: usize,
     /// Displacement, velocity and acceleration of the solid.
-    solid: [Vec<[f32; D]>; 3],
+    solid: [Vec<[Number; D]>; 3],
     /// The potential of the fluid and its first and second time derivatives; empty without a fluid.
-    fluid: [Vec<[f32; 1]>; 3],
+    fluid: [Vec<[Number; 1]>; 3],
     /// Memory variables of attenuation by block; empty without attenuation.
     memories: Vec<Vec<Lanes>>,
     /// Memory variables of perfectly matched layers, of solids and then of fluids, and whether the forces in layers
@@ -123,9 +124,9 @@ impl<const D: usize> Sources<D> {
 /// The record of a step of the forward run.
 #[derive(Clone, Default)]
 pub(super) struct Kept<const D: usize> {
-    pub(super) displacement: Vec<[f32; D]>,
+    pub(super) displacement: Vec<[Number; D]>,
     /// The second time derivative of the potential of the fluid; empty without a fluid.
-    pub(super) second: Vec<[f32; 1]>,
+    pub(super) second: Vec<[Number; 1]>,
 }
 
 impl<const D: usize> Kept<D> {

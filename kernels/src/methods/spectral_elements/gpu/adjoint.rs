@@ -17,7 +17,7 @@ use crate::methods::spectral_elements::adjoint::machine::Seen;
 use crate::methods::spectral_elements::adjoint::{Adjoint, Parameters};
 use crate::methods::spectral_elements::boundary::FacePoint;
 use crate::methods::spectral_elements::cut::Cut;
-use crate::methods::spectral_elements::{Setup, Shot};
+use crate::methods::spectral_elements::{Number, Setup, Shot};
 use crate::time_loop::{Part, Sampler, Stepper};
 use crate::{Error, Hint, message};
 use std::mem::swap;
@@ -300,13 +300,13 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
     }
 
     /// Takes records until at most `most` are outstanding.
-    pub(super) fn take_records(&mut self, most: usize, records: &mut Vec<f32>) -> Result<(), Error> {
+    pub(super) fn take_records(&mut self, most: usize, records: &mut Vec<Number>) -> Result<(), Error> {
         let recording = &self.part.recording;
         let numbers = recording.count * recording.quantity.components(D);
+        let mut record = vec![0f32; numbers];
         while self.outstanding > most {
-            let from = records.len();
-            records.resize(from + numbers, 0.0);
-            self.part.traces(&mut records[from..])?;
+            self.part.traces(&mut record)?;
+            records.extend(record.iter().map(|x| *x as Number));
             self.outstanding -= 1;
         }
         Ok(())

@@ -2,12 +2,13 @@
 //! on contacts of fluids and solids. All values are summed over all elements of the mesh that touch a point, so that
 //! every subdomain has the same values.
 
+use super::{single, singles};
 use crate::mesh::geometry::{Matrix, Tabulated};
 use crate::methods::spectral_elements::boundary::FacePoint;
 use crate::methods::spectral_elements::cut::Share;
 use crate::methods::spectral_elements::fluid::{Contact, admittances, free_points, inverse_mass, sponge};
 use crate::methods::spectral_elements::mass::{InverseMass, damping};
-use crate::methods::spectral_elements::{Lumping, Setup};
+use crate::methods::spectral_elements::{Lumping, Number, Setup};
 use std::collections::BTreeMap;
 
 /// The points of a subdomain in the layout that the kernels read.
@@ -34,7 +35,7 @@ fn normals<const D: usize>(contacts: &[Contact<D>]) -> BTreeMap<u32, [f64; D]> {
 }
 
 /// Damping divided by mass.
-fn over_mass(damping: &[f64], inverse_mass: &[f32]) -> Vec<f32> {
+fn over_mass(damping: &[f64], inverse_mass: &[Number]) -> Vec<f32> {
     let all = damping.iter().zip(inverse_mass);
     all.map(|(damping, inverse)| (damping * f64::from(*inverse)) as f32)
         .collect()
@@ -56,7 +57,7 @@ pub fn of_solids<const D: usize>(
         (0..D * D).for_each(|k| sum[k / D][k % D] += more[k / D][k % D]);
     }
     let mut points = Points {
-        inverse_mass: mass.diagonal.clone(),
+        inverse_mass: singles(&mass.diagonal),
         sponge: over_mass(&mass.sponge, &mass.diagonal),
         ..Points::default()
     };
@@ -67,7 +68,7 @@ pub fn of_solids<const D: usize>(
         let whole = mass.matrices.binary_search_by_key(&point, |m| m.0);
         let plain = &mut points.inverse_mass[point as usize];
         let inverse = match whole {
-            Ok(k) => mass.matrices[k].1,
+            Ok(k) => mass.matrices[k].1.map(|row| row.map(single)),
             Err(_) => std::array::from_fn(|i| std::array::from_fn(|c| if i == c { *plain } else { 0.0 })),
         };
         *plain = 0.0;
@@ -97,7 +98,7 @@ pub fn of_fluids<const D: usize>(
     let whole = inverse_mass(setup, share, table, (&taken, &damping));
     let mut points = Points {
         sponge: over_mass(&damping, &whole),
-        inverse_mass: whole,
+        inverse_mass: singles(&whole),
         ..Points::default()
     };
     for free in free_points(setup, share) {

@@ -2,6 +2,7 @@
 
 use super::arguments::{Damped, Elements};
 use super::tables::Listing;
+use super::{single, singles};
 use crate::device::accelerator::{Accelerator, Memory, send};
 use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::Setup;
@@ -47,10 +48,13 @@ impl LayerPlan {
             let places = table.positions(&setup.mesh.coordinates(*element as usize));
             let (mut own, mut smoothing) = (Vec::new(), Vec::new());
             for axis in (0..D).filter(|axis| axes >> axis & 1 == 1) {
-                let all: Vec<[f32; 3]> = places.iter().map(|x| filters.at(axis, x[axis])).collect();
+                let all: Vec<[f32; 3]> = places
+                    .iter()
+                    .map(|x| filters.at(axis, x[axis]).map(single))
+                    .collect();
                 (0..3).for_each(|k| own.extend(all.iter().map(|numbers| numbers[k])));
                 match smoothing.is_empty() && components == D {
-                    true => smoothing.extend(filters.smoothed(setup, table, *element as usize)),
+                    true => smoothing.extend(singles(&filters.smoothed(setup, table, *element as usize))),
                     false => smoothing.extend(std::iter::repeat_n(0.0, points)),
                 }
             }

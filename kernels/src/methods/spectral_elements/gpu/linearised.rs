@@ -3,6 +3,7 @@
 use super::adjoint::{Driving, Kernels, OnDevice};
 use super::arguments::{FaceForces, Inertia, int};
 use super::field::{FieldMemory, Fields};
+use super::single;
 use super::sources::SourceMemory;
 use super::tables::{Spots, law_at, numbers_of_law, stride_of_law};
 use super::variant::Variant;
@@ -101,21 +102,21 @@ impl Tables {
                 for (point, moduli) in change.moduli.chunks_exact(width).enumerate() {
                     for k in 0..count {
                         let from = if width == 21 { met[k] } else { k };
-                        law[law_at(kind, (k, count), (point, points))] = moduli[from];
+                        law[law_at(kind, (k, count), (point, points))] = single(moduli[from]);
                     }
                 }
             });
             law
         });
         let relative = |change: &ElementChange| {
-            let of = |k: usize| change.losses.iter().map(move |both| both[k]);
+            let of = |k: usize| change.losses.iter().map(move |both| single(both[k]));
             of(0).chain(of(1)).collect::<Vec<f32>>()
         };
         let masses = all.iter().flat_map(|change| change.masses.as_flattened());
         Self {
             moduli: moduli.collect(),
             relative: all.iter().flat_map(relative).collect(),
-            masses: masses.copied().collect(),
+            masses: masses.copied().map(single).collect(),
         }
     }
 
@@ -151,12 +152,12 @@ impl Faces {
             for (k, sum) in sum.iter_mut().enumerate() {
                 let (i, j) = (k / components, k % components);
                 let [along, across] = face.damping;
-                *sum += match components {
+                *sum += single(match components {
                     1 => along,
                     _ => {
                         (along - across) * face.normal[i] * face.normal[j] + if i == j { across } else { 0.0 }
                     }
-                };
+                });
             }
         }
         let mut own = Self::default();

@@ -18,7 +18,7 @@ use crate::methods::spectral_elements::adjoint::correlate::CONSTANTS;
 use crate::methods::spectral_elements::adjoint::machine::{Machine, Seen};
 use crate::methods::spectral_elements::assembly::triangle;
 use crate::methods::spectral_elements::points::Placed;
-use crate::methods::spectral_elements::{Setup, Shot};
+use crate::methods::spectral_elements::{Number, Setup, Shot};
 use crate::time_loop::Sampler;
 use std::ops::Range;
 
@@ -153,7 +153,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         }
     }
 
-    fn sample(&mut self, records: &mut Vec<f32>) -> Result<(), Error> {
+    fn sample(&mut self, records: &mut Vec<Number>) -> Result<(), Error> {
         if self.outstanding == self.part.capacity() {
             self.take_records(self.part.capacity() / 2, records)?;
         }
@@ -162,7 +162,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         Ok(())
     }
 
-    fn finish_records(&mut self, records: &mut Vec<f32>) -> Result<(), Error> {
+    fn finish_records(&mut self, records: &mut Vec<Number>) -> Result<(), Error> {
         self.take_records(0, records)
     }
 
@@ -190,7 +190,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         Ok(())
     }
 
-    fn largest(&mut self) -> Result<[f32; 2], Error> {
+    fn largest(&mut self) -> Result<[Number; 2], Error> {
         let mut largest = [0f32; 2];
         for (value, most) in largest.iter_mut().zip(&self.largest) {
             let bytes = bytemuck::bytes_of_mut(value);
@@ -200,7 +200,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
                     .download(&self.part.accelerator, most.address(), bytes)?;
             }
         }
-        Ok(largest)
+        Ok(largest.map(|x| x as Number))
     }
 
     fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {

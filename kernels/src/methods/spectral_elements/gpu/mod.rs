@@ -46,7 +46,7 @@ pub use part::DevicePart;
 pub use plan::calibrate;
 
 use super::cut::Cut;
-use super::{Setup, Shot};
+use super::{Number, Setup, Shot};
 use crate::device::accelerator::Accelerator;
 use crate::mesh::step::Law;
 use crate::mesh::{Locator, Order};
@@ -55,6 +55,16 @@ use crate::{Error, Message, message};
 use std::ops::Range;
 use std::sync::Arc;
 use variant::Kind;
+
+/// A number of the host as devices hold it.
+fn single(x: Number) -> f32 {
+    x as f32
+}
+
+/// Numbers of the host as devices hold them.
+fn singles(numbers: &[Number]) -> Vec<f32> {
+    numbers.iter().copied().map(single).collect()
+}
 
 /// Approximate bytes of memory of all devices together for a run on a mesh with `points` points, without recording.
 /// When a subdomain is set up, its exact need is checked against the memory of its device.

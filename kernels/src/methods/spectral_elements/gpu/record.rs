@@ -4,6 +4,7 @@ use super::arguments::{Look, Sample, int};
 use super::field::Plan;
 use super::part::{DevicePart, Standing};
 use super::tables::Listing;
+use super::{single, singles};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, search, send, walk};
 use crate::device::device_to_host::{HALF, Pieces, Ring, Search, ring_bytes};
@@ -48,10 +49,10 @@ impl<A: Accelerator> PlaceMemory<A> {
             in_fluid.push(i32::from(wet));
             let Some(place) = place else { continue };
             if quantity.is_of_slopes() {
-                weights.extend(place.outputs_of_slopes(quantity));
+                weights.extend(singles(&place.outputs_of_slopes(quantity)));
             } else {
-                weights.extend(&place.weights);
-                weights.extend(place.gradient.iter().flatten().flatten());
+                weights.extend(singles(&place.weights));
+                weights.extend(place.gradient.iter().flatten().flatten().copied().map(single));
             }
             if let Some(point_indices) = point_indices {
                 let none = || [vec![-1; place.weights.len()], vec![-1; place.weights.len()]];

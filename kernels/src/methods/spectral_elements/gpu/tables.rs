@@ -1,15 +1,16 @@
 //! The elements of a subdomain as tables for a device: one set for its solids, another for its fluids.
 
+use super::single;
 use super::variant::{Kind, Variant};
 use crate::mesh::geometry::{Tabulated, lattice};
 use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Order, cell};
-use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::assembly::Homes;
 use crate::methods::spectral_elements::attenuation::Factors;
 use crate::methods::spectral_elements::cut::{Exchange, Share};
 use crate::methods::spectral_elements::pml::AXES;
 use crate::methods::spectral_elements::points::Placed;
+use crate::methods::spectral_elements::{Number, Setup};
 use crate::time_loop::Part;
 use crate::{Error, Hint, message};
 use rayon::prelude::*;
@@ -282,7 +283,7 @@ pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
             Some(_) => [1.0; 2],
         };
         let f = Factors::new(&law, moduli, setup.dt);
-        [f.decay, f.now[0], f.kept[0], f.now[1], f.kept[1]]
+        [f.decay, f.now[0], f.kept[0], f.now[1], f.kept[1]].map(|law| law.map(single))
     };
     regions(setup).flat_map(region).flatten().collect()
 }
@@ -409,7 +410,7 @@ impl Spots {
             first: vec![0],
             ..Self::default()
         };
-        let mut histories: Vec<&[f32]> = Vec::new();
+        let mut histories: Vec<&[Number]> = Vec::new();
         for (element, placed) in sources.iter().enumerate() {
             let before = histories.len();
             histories.extend(placed.iter().map(|p| &p.history[..]));
@@ -418,7 +419,7 @@ impl Spots {
                 spots.place.push(((element * points + local) * C + c) as i64);
                 for (k, source) in placed.iter().enumerate() {
                     spots.series.push((before + k) as i32);
-                    spots.weight.push(source.weights[local][c]);
+                    spots.weight.push(single(source.weights[local][c]));
                 }
                 spots.first.push(spots.series.len() as i32);
             }
@@ -429,7 +430,7 @@ impl Spots {
         spots.count = histories.len();
         spots.steps = histories.iter().map(|h| h.len()).max().unwrap_or(0);
         for step in 0..spots.steps {
-            let now = histories.iter().map(|h| h.get(step).copied().unwrap_or(0.0));
+            let now = histories.iter().map(|h| h.get(step).map_or(0.0, |x| single(*x)));
             spots.strength.extend(now);
         }
         spots

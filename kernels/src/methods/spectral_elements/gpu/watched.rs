@@ -5,9 +5,9 @@ use super::arguments::{FaceProducts, Watch, int};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Stream, argument, send, walk};
 use crate::device::staging::Staging;
-use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::adjoint::machine::Seen;
 use crate::methods::spectral_elements::boundary::FacePoint;
+use crate::methods::spectral_elements::{Number, Setup};
 
 /// Number of bytes of recorded values that are buffered on the device.
 const WATCHED: usize = 32 << 20;
@@ -160,7 +160,8 @@ impl<A: Accelerator> Watched<A> {
         // SAFETY: that many steps have been written.
         unsafe { staging.download(a, self.values.address(), bytes)? };
         for (step, values) in self.steps.drain(..).zip(values.chunks_exact(self.count)) {
-            seen(step, values);
+            let values: Vec<Number> = values.iter().map(|x| *x as Number).collect();
+            seen(step, &values);
         }
         Ok(())
     }

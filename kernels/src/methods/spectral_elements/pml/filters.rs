@@ -1,5 +1,6 @@
 //! The recursive filters of elements in layers with their memory variables, and the modal filter.
 
+use crate::methods::spectral_elements::Number;
 use std::f64::consts::{PI, TAU};
 
 use pulp::Simd;
@@ -96,13 +97,13 @@ impl<const D: usize> Filters<D> {
     }
 
     /// The mass of every point of a solid element times the rate of the modal filter, kg/s (in 2-D per metre across the plane).
-    pub fn smoothed(&self, setup: &Setup<D>, table: &Tabulated<D>, element: usize) -> Vec<f32> {
+    pub fn smoothed(&self, setup: &Setup<D>, table: &Tabulated<D>, element: usize) -> Vec<Number> {
         let nodes = setup.mesh.coordinates(element);
         let (own, contents) = (table.element(&nodes), setup.contents(element, table));
         let rate = self.smoothing(&nodes);
         let weights = table.weights().iter().enumerate();
         let number = |(point, weight): (usize, &f64)| {
-            (rate * weight * own.determinant[point] * contents.medium(point).density) as f32
+            (rate * weight * own.determinant[point] * contents.medium(point).density) as Number
         };
         weights.map(number).collect()
     }
@@ -120,7 +121,7 @@ impl<const D: usize> Filters<D> {
 
     /// The coefficients [a, b, c] of the recursive filter at a coordinate of an axis: with the input x and the memory variable w, the output
     /// is `a x - w`, and w becomes `b w + c x`.
-    pub fn at(&self, axis: usize, x: f64) -> [f32; 3] {
+    pub fn at(&self, axis: usize, x: f64) -> [Number; 3] {
         let zones = self.zones[axis].iter().flatten();
         let Some((zone, speed)) = zones.into_iter().find(|(zone, _)| zone.depth(x) > 0.0) else {
             return [1.0, 0.0, 0.0];
@@ -145,7 +146,7 @@ impl<const D: usize> Filters<D> {
             damping * self.dt / 2.0 / (1.0 + half),
             (1.0 - half) / (1.0 + half),
         );
-        [1.0 - gain, decay, gain * (1.0 + decay)].map(|x| x as f32)
+        [1.0 - gain, decay, gain * (1.0 + decay)].map(|x| x as Number)
     }
 }
 
@@ -262,7 +263,7 @@ impl Damped {
     }
 
     /// Copies the memory variables of the element in a lane for the number-th axis of its layers, `[point][derivative, force][component]`.
-    pub fn save(&self, (number, lane): (usize, usize), out: &mut [f32]) {
+    pub fn save(&self, (number, lane): (usize, usize), out: &mut [Number]) {
         let own = &self.variables[number * out.len()..][..out.len()];
         out.iter_mut()
             .zip(own)
@@ -270,7 +271,7 @@ impl Damped {
     }
 
     /// Restores the variables that [`Damped::save`] has copied.
-    pub fn load(&mut self, (number, lane): (usize, usize), numbers: &[f32]) {
+    pub fn load(&mut self, (number, lane): (usize, usize), numbers: &[Number]) {
         let own = self.variables[number * numbers.len()..].iter_mut();
         own.zip(numbers)
             .for_each(|(lanes, number)| lanes.0[lane] = *number);
@@ -322,8 +323,8 @@ pub(in crate::methods::spectral_elements) fn highest_of(points: &[f64], weights:
 pub(in crate::methods::spectral_elements) fn highest<const N: usize>(
     points: &[f64],
     weights: &[f64],
-) -> [[f32; N]; 2] {
-    highest_of(points, weights).map(|all| std::array::from_fn(|p| all[p] as f32))
+) -> [[Number; N]; 2] {
+    highest_of(points, weights).map(|all| std::array::from_fn(|p| all[p] as Number))
 }
 
 /// Number of memory variables of an element for one axis of its layers.
@@ -337,7 +338,7 @@ mod tests {
 
     /// The damping `d` and the shift `alpha` of a filter, from its response to a wave: the response is 1/s with `s = 1
     /// + d/(alpha + i w)`, where w is the frequency to which the trapezoidal rule maps the frequency of the wave.
-    fn measured([now, decay, kept]: [f32; 3], dt: f64) -> [f64; 2] {
+    fn measured([now, decay, kept]: [Number; 3], dt: f64) -> [f64; 2] {
         let [now, decay, kept] = [now, decay, kept].map(f64::from);
         // 1/(1/s - 1) = -(alpha + d + i w)/d.
         let angle = 0.1f64;

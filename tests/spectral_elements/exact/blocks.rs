@@ -1,6 +1,6 @@
 //! Blocks of elements that are bent by any function, and runs on them.
 
-use crate::shots::spoil;
+use super::shots::spoil;
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Medium, steps};
 use kernels::mesh::{Basis, Locator, Mesh, Order, Parts, cell};
