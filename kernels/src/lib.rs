@@ -96,6 +96,7 @@ pub mod time_loop;
 mod timing;
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod)] // `exact` includes it, too
 #[path = "../../tests/support/largest.rs"]
 mod largest;
 
@@ -105,6 +106,7 @@ extern crate self as kernels;
 #[cfg(all(test, feature = "spectral-elements"))]
 #[path = "../../tests/spectral_elements/exact/mod.rs"]
 #[allow(dead_code)] // the other targets use all of it
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast)] // they convert from single precision
 mod exact;
 
 pub use error::{Error, Hint, Message, Part};

@@ -240,6 +240,14 @@ fn windows_count_from_the_end_and_keep_what_is_not_cut() {
     assert_eq!(text, "sfwindow: f1=1 j1=1 n1=2 min1=10.5 max1=11\n");
     bench.run("sfpad < a.rsf n1=0 > p.rsf");
     assert_eq!(bench.lengths("p.rsf", 2), [8, 3]);
+    // 0.004 in float32 is a little more than 0.004, and half-way between two samples the later one is taken.
+    bench.run("sfput < a.rsf o1=0 d1=0.004 > t.rsf");
+    for (min, first) in [("0.002", 1), ("0.006", 2), ("0.01", 3), ("0.014", 4)] {
+        let text = bench
+            .sh(&format!("sfwindow < t.rsf min1={min} verb=y > d.rsf"))
+            .err;
+        assert!(text.contains(&format!("f1={first} ")), "{min}: {text}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 from support import MODEL, NAMES, Scratch, TOP
 
@@ -111,6 +112,16 @@ class Failures(Scratch):
             self.assertIn(f"rsf.proj: {name}: no flow makes a file of this name; is {near} meant?", text)
         for name in ("a.rsf", "c", "Fig/b.png", "results"):
             self.made(name)
+
+    def test_a_folder_that_cannot_be_written_is_refused(self):
+        sys.path.insert(0, os.path.join(TOP, "book", "flows"))
+        try:
+            import rsf.alone
+        finally:
+            sys.path.pop(0)
+        with unittest.mock.patch("os.access", return_value=False):
+            text = rsf.alone.refusal(self.path(".flows"))
+        self.assertIn("copy the folder to a place of your own and run the flow there", text)
 
     def test_one_run_at_a_time(self):
         self.flows(f"Flow('one two', None, '''{JOB}''', stdout=-1)\n")

@@ -12,6 +12,7 @@ mod element_survey;
 mod exact_gradients;
 mod exact_time;
 mod examples;
+mod faces;
 mod fault;
 mod finished;
 mod fitting_gpus;

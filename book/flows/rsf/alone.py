@@ -11,7 +11,10 @@ _held = []
 
 
 def refusal(folder):
-    """Takes the lock of the flow whose notes are in `folder` until this process ends. Returns a message if another run has it, or None."""
+    """Takes the lock of the flow whose notes are in `folder` until this process ends. Returns a message if another run has it, or if the flow cannot write into its own folder; otherwise None."""
+    own = os.path.dirname(os.path.abspath(folder))
+    if not os.access(own, os.W_OK):
+        return f"this flow cannot write into its folder {own}: copy the folder to a place of your own and run the flow there."
     if fcntl is None or _held:
         return None
     try:

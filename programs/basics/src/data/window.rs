@@ -12,7 +12,7 @@ pub static SPEC: Program = Program {
     usage: "< in.rsf n1= f1= j1= min2= max2= squeeze=y > out.rsf",
     comments: "On every axis the window begins at sample f# (counted from 0; a negative number counts from the end) or \
 at the sample nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. \
-An axis without parameters is kept whole.\n\n\
+Half-way between two samples the later one is taken. An axis without parameters is kept whole.\n\n\
 With squeeze=y axes of one sample are moved behind the others.\n\n\
 Other keys are written to the header, as with sfput; axes that have a label or a unit keep it. A key that differs from a \
 parameter by one letter causes a warning, or an error if RSF_STRICT=1 is set.",
@@ -215,9 +215,9 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     })
 }
 
-/// The nearest integer; halves are rounded up.
+/// The nearest integer; halves are rounded up. The rounding of a spacing to float32 does not turn a half into less.
 fn nearest(samples: f64) -> i64 {
-    (samples + 0.5).floor() as i64
+    (samples + 0.5 + 1e-7 * samples.abs()).floor() as i64
 }
 
 /// Prints the windows of the axes that are cut.

@@ -57,6 +57,7 @@ use std::sync::Arc;
 use variant::Kind;
 
 /// A number of the host as devices hold it.
+#[allow(clippy::unnecessary_cast)] // in unit tests processors compute in double precision
 fn single(x: Number) -> f32 {
     x as f32
 }
