@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::header::{repeated, unquoted};
-use crate::number::{format_g, leading_f64, leading_int};
+use crate::number::{leading_f64, leading_int};
 use crate::params::{Param, ParamKind};
 
 /// The longest list that is taken from a command line.
@@ -162,14 +162,9 @@ impl Param {
             ParamKind::Output => return "the name of a file to write".to_string(),
             ParamKind::NumberOrFile => "a number or the name of an RSF file".to_string(),
         };
-        match (self.range, self.min, self.max) {
-            (Some(words), ..) => format!("{what} {words}"),
-            (None, Some(min), Some(max)) => {
-                format!("{what} from {} to {}", format_g(min, 9), format_g(max, 9))
-            }
-            (None, Some(min), None) => format!("{what} >= {}", format_g(min, 9)),
-            (None, None, Some(max)) => format!("{what} <= {}", format_g(max, 9)),
-            (None, None, None) => what,
+        match self.range {
+            Some(words) => format!("{what} {words}"),
+            None => what,
         }
     }
 }
