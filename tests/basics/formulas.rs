@@ -113,6 +113,26 @@ fn complex_formulas() {
     close(bench.complex("c.rsf").as_flattened(), expected.as_flattened());
 }
 
+/// The message about an unknown function lists the functions of the type of the data: all that are accepted, and no
+/// other.
+#[test]
+fn an_unknown_function_is_answered_with_all_functions() {
+    let all = [
+        "abs", "acos", "acosh", "arg", "asin", "asinh", "atan", "atanh", "conj", "cos", "cosh", "erf",
+        "erfc", "exp", "imag", "int", "log", "real", "round", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
+    ];
+    let bench = Bench::new();
+    for kind in ["float", "complex"] {
+        let line = |name: &str| format!("sfmath n1=1 type={kind} output='{name}(x1)' > b.rsf");
+        let message = bench.refused(&line("nothing"));
+        let (_, list) = message.split_once("use one of ").expect("a list");
+        let listed: Vec<&str> = list.trim().split(", ").collect();
+        let refused = |name: &&str| bench.sh(&line(name)).err.contains("is not a function");
+        let accepted: Vec<&str> = all.into_iter().filter(|name| !refused(name)).collect();
+        assert_eq!(listed, accepted, "{kind}");
+    }
+}
+
 proptest! {
     #![proptest_config(few())]
 

@@ -245,6 +245,12 @@ fn what_is_given_is_kept_and_judged() {
             && run.err.contains("early by"),
         "{run:?}"
     );
+    let run = run_with("error=0.9 order=8 fd=holberg");
+    assert!(
+        run.err
+            .contains("order 8 with Holberg's weights: after 12.0 shortest"),
+        "{run:?}"
+    );
     let run = desk.ran(&format!("{line} error=0.05 path=20 plan=y"));
     assert!(
         run.err.contains("accuracy: order 8") && run.err.contains("time about"),

@@ -34,6 +34,28 @@ component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\nstf.dat\n
     assert!(difference < 1e-5, "{difference}");
 }
 
+/// Every force of a list has its own half duration: the order of the list does not matter.
+#[test]
+fn forces_may_be_listed_in_any_order() {
+    let desk = desk();
+    let force = |half: f64, north: f64| {
+        format!(
+            "FORCE 001\ntime shift: 0.0\nhdurorf0: {half}\nlatorUTM: {north}\nlongorUTM: 500150\ndepth: 0.15\n\
+            source time function: 0\nfactor force source: 1.d6\ncomponent dir vect source E: 0.6\n\
+            component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\n"
+        )
+    };
+    let of = |list: String| {
+        desk.put("FORCE", list);
+        run(&desk, "force=FORCE")
+    };
+    let (short, long) = (force(0.03, 4_727_150.0), force(0.05, 4_727_170.0));
+    let records = of(format!("{short}{long}"));
+    assert!(magnitude(&records) > 0.0);
+    // Both forces act at different cells, so the sums are the same.
+    assert_eq!(of(format!("{long}{short}")), records);
+}
+
 /// A station in StationXML is where it was at the time of the earthquake of cmt=, not where it was moved later.
 #[test]
 fn stations_are_where_they_were_at_the_time_of_the_earthquake() {

@@ -259,6 +259,12 @@ Mtp:      -2.480000D+27
                 warning.contains("magnitude 3.5, but its first line says 6.9"),
                 "{warning}"
             );
+            // The catalogue has 2.63e28 dyne cm; seven powers of ten are missing, and seven more make N m of dyne cm.
+            let moment = warning.split_once("a moment of ").unwrap().1;
+            let (moment, unit) = moment.split_once(' ').unwrap();
+            let moment: f64 = moment.parse().unwrap();
+            assert!((moment / 2.63e14 - 1.0).abs() < 0.01, "{warning}");
+            assert!(unit.starts_with("N m, "), "{warning}");
         }
         assert_eq!(warning(&in_newtons.replace("6.9 6.8", "0 0")), None);
         assert_eq!(warning(LOCAL), None);
