@@ -25,10 +25,12 @@ macro_rules! on {
             graphs::replayed_steps_equal_steps
             graphs::replayed_steps_begin_again
             records::a_ring_of_records_goes_round
+            records::a_ring_of_records_of_elements_goes_round
             records::slabs_without_receivers
             records::a_simulation_runs_again
             failures::an_unstable_run_is_noticed
             failures::the_first_cell_that_overflows_is_named
+            failures::the_density_of_the_cell_is_named
             failures::a_recorder_that_fails_ends_the_run
             failures::elements_that_grow_are_noticed
             ranks::ranks_give_the_same_bits
@@ -39,6 +41,7 @@ macro_rules! on {
             staggered::staggered_grids_agree_in_float64
             staggered::staggered_slabs_give_the_same_bits
             staggered::a_staggered_run_that_grows_is_noticed
+            staggered::the_density_of_a_staggered_cell_is_named
             staggered::every_kernel_of_staggered_grids
             side_by_side::shots_side_by_side_have_their_own_bits
             side_by_side::maps_of_the_next_shot_are_its_own

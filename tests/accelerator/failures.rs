@@ -135,6 +135,44 @@ pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machine
     }
 }
 
+/// The message about an overflow has the density of the cell that it names, which no other cell has.
+pub fn the_density_of_the_cell_is_named<A: Accelerator>(machines: &Machines<A>) {
+    let number = |text: &str, key: &str| -> Option<f64> {
+        let (_, rest) = text.split_once(key)?;
+        rest.split([' ', ',']).next()?.parse().ok()
+    };
+    // The density is so small that the force overflows at once.
+    let density = |at: [f64; 3]| 1e-4 * (1.0 + 0.01 * at[0] + 0.0031 * at[1] + 0.0017 * at[2]);
+    for ndim in [2, 3] {
+        let small = World::slender(ndim);
+        let shot = burst(&small, 5, 1);
+        let earth = || {
+            medium::<f32>(&small.padded, |at| {
+                let rho = density(at);
+                let (vp, vs) = (3.0, 1.5);
+                (Stiffness::isotropic(Speeds { vp, vs, rho }), rho)
+            })
+        };
+        let mut ends = vec![on_cpu(&shot, earth()).1];
+        for slabs in [
+            &[][..],
+            &[8, small.padded.planes() - 8],
+            &[small.padded.planes() - 8, 8],
+        ] {
+            ends.push(run(machines, &shot, &earth(), on(slabs)).1);
+        }
+        for end in ends {
+            let (_, cell, medium) = noticed(end);
+            let at = ["z=", "x=", "y="].map(|axis| number(&cell, axis).unwrap_or(0.0));
+            let named = number(&medium, "density=").expect("a density");
+            assert!(
+                (named / density(at) - 1.0).abs() < 1e-5,
+                "{ndim}-D, {cell}: {medium}"
+            );
+        }
+    }
+}
+
 /// A recorder whose disk fills up: only `left` more calls succeed.
 struct Full {
     left: usize,

@@ -1,6 +1,8 @@
 //! Records of receivers: the ring that carries them, and slabs without receivers.
 
 use crate::cases::{World, difference, settings};
+use crate::element_worlds::{self, Recipe};
+use crate::elements::{self, DRY};
 use crate::runs::{How, Machines, apart, misfit, on, prepare, record, world};
 use crate::shots::{Tape, medium};
 use kernels::boundary::one_way::Form;
@@ -37,6 +39,18 @@ pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
             }
         }
     }
+}
+
+/// Records of elements go round, too, and nothing is written beyond the last slot of the ring.
+pub fn a_ring_of_records_of_elements_goes_round<A: Accelerator>(machines: &Machines<A>) {
+    let recipe = Recipe {
+        rocks: DRY,
+        steps: 2 * HALF + 9,
+        ..Recipe::plain([3, 4])
+    };
+    let mut world = element_worlds::World::new(recipe);
+    world.shot.jdata = 1;
+    assert_eq!(elements::record(machines, &world, &[]).steps.len(), recipe.steps);
 }
 
 pub fn slabs_without_receivers<A: Accelerator>(machines: &Machines<A>) {

@@ -362,6 +362,46 @@ pub fn a_staggered_run_that_grows_is_noticed<A: Accelerator>(machines: &Machines
     }
 }
 
+/// The message about an overflow has the density of the cell that it names, which no other cell has.
+pub fn the_density_of_a_staggered_cell_is_named<A: Accelerator>(machines: &Machines<A>) {
+    let number = |text: &str, key: &str| -> Option<f64> {
+        let (_, rest) = text.split_once(key)?;
+        rest.split([' ', ',']).next()?.parse().ok()
+    };
+    // The density is so small that the force overflows at once.
+    let density = |at: [f64; 3]| 1e-4 * (1.0 + 0.01 * at[0] + 0.0031 * at[1] + 0.0017 * at[2]);
+    for (ndim, place) in [
+        (2, [8.3, 8.1, 0.0]),
+        (2, [8.3, 22.4, 0.0]),
+        (3, [8.3, 7.6, 5.3]),
+        (3, [8.3, 7.6, 7.9]),
+    ] {
+        let grid = grid(ndim, 0);
+        let mut s = shot(0.1, 20, absorb(3).0);
+        s.jcheck = 1;
+        source(&mut s, place, Action::Force([1.0; 3]), |_| 3e38);
+        s.receivers = vec![place];
+        let raw = medium::<f32>(&s.frame.around(&grid), |at| isotropic(3.0, 1.5, density(at)));
+        for slabs in [1, 2, 3] {
+            let layouts = SLABS.partition(raw.padded().planes(), slabs).expect("slabs fit");
+            let placed = layouts.into_iter().enumerate();
+            let placed = placed.map(|(k, layout)| ((machines.open)(k), layout)).collect();
+            let cpu = Cpu::new(1).expect("one thread");
+            let simulation = from_medium(&s, &raw, Symmetry::Isotropic, (placed, None), &cpu);
+            let end = simulation.expect("a valid shot").run(&mut Tape::<f32>::default());
+            let Err(Error::NotFinite { cell, medium, .. }) = end else {
+                panic!("the force is too large: {end:?}");
+            };
+            let at = ["z=", "x=", "y="].map(|axis| number(&cell, axis).unwrap_or(0.0));
+            let named = number(&medium, "density=").expect("a density");
+            assert!(
+                (named / density(at) - 1.0).abs() < 1e-5,
+                "{ndim}-D, {slabs} slabs, {cell}: {medium}"
+            );
+        }
+    }
+}
+
 /// A few short runs that use every kernel, for tools that watch each access (tests/gpu/run sanitize).
 pub fn every_kernel_of_staggered_grids<A: Accelerator>(machines: &Machines<A>) {
     for ndim in [2, 3] {
