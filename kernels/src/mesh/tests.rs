@@ -372,6 +372,26 @@ fn places_outside_are_reported_with_the_nearest_point() {
     );
 }
 
+/// A place a little outside the mesh belongs to the nearest element, not to the first one that is near.
+#[test]
+fn a_place_just_outside_belongs_to_the_nearest_element() {
+    let mesh = Mesh::new(bricks([3, 3, 3], Order::Linear)).unwrap();
+    let locator = Locator::new(&mesh);
+    // The distance from the mesh is 1e-4; that from the elements on the other side of x = 1 is 4e-4.
+    for (x, inside) in [
+        (1.0 + 4e-4, 1.0..2.0),
+        (1.0 - 4e-4, 0.0..1.0),
+        (2.0 + 4e-4, 2.0..3.0),
+    ] {
+        let place = [x, 0.5, 3.0 + 1e-4];
+        let location = locator.find(place).expect("single precision reaches beyond");
+        let nodes = mesh.coordinates(location.element);
+        let (at, _) = geometry::map(Order::Linear, &nodes, location.local);
+        assert!(inside.contains(&at[0]), "{at:?}");
+        assert!((length(difference(at, place)) - 1e-4).abs() < 1e-9, "{at:?}");
+    }
+}
+
 #[test]
 fn figures_of_known_elements() {
     let basis = Basis::new(4).unwrap();
