@@ -54,6 +54,53 @@ fn sheets_have_one_medium_in_either_direction() {
     assert!(share < 0.95, "{share}");
 }
 
+/// Beyond the grid its last nodes repeat: the two rocks of a model with two halves remain themselves at the edges.
+#[test]
+fn edges_keep_their_rock() {
+    let desk = Desk::new();
+    let n = (N - 1) / FACTOR + 1;
+    for upright in [false, true] {
+        let plane = |first: f32, last: f32| -> Vec<f32> {
+            let at = |cell: usize| if upright { cell / N } else { cell % N };
+            (0..N * N)
+                .map(|cell| if at(cell) < N / 2 { first } else { last })
+                .collect()
+        };
+        // These are c11, c33, c55, c13 in GPa and the density of rocks with vp = 3000 and 2000 m/s.
+        let rocks = [(20.7, 8.0), (20.7, 8.0), (6.647, 2.0), (7.406, 4.0)].map(|(a, b)| (a * 1e9, b * 1e9));
+        let ccc: Vec<f32> = rocks.iter().flat_map(|&(a, b)| plane(a, b)).collect();
+        desk.dataset("fineccc.rsf", &format!("n1={N} n2={N} d1=2 d2=2 n3=4"), &ccc);
+        desk.dataset(
+            "fine.rsf",
+            &format!("n1={N} n2={N} d1=2 d2=2"),
+            &plane(2300.0, 2000.0),
+        );
+        desk.ran(&format!(
+            "sfupscale < fineccc.rsf den=fine.rsf n={FACTOR} planes=4 denout=den.rsf > ccc.rsf"
+        ));
+        let all = [desk.read("den.rsf"), desk.read("ccc.rsf")].concat();
+        let values = [(2300.0, 2000.0)].into_iter().chain(rocks);
+        for (number, (plane, (first, last))) in all.chunks(n * n).zip(values).enumerate() {
+            for along in 0..n {
+                let at = |across: usize| {
+                    plane[if upright {
+                        across * n + along
+                    } else {
+                        along * n + across
+                    }]
+                };
+                // The tolerance is a few roundings to 24 bits of a sum of equal values.
+                assert!((at(0) / first - 1.0).abs() < 3e-7, "plane {number}: {}", at(0));
+                assert!(
+                    (at(n - 1) / last - 1.0).abs() < 3e-7,
+                    "plane {number}: {}",
+                    at(n - 1)
+                );
+            }
+        }
+    }
+}
+
 /// The sums for isotropic fine media give the same results as the comparison of all nodes, which other media need. A fine
 /// model whose c44 (in 2-D c13) differs from the value of an isotropic medium by 5e-6 is treated as anisotropic.
 #[test]
