@@ -60,6 +60,25 @@ fn depths_keep_their_digits_beside_large_coordinates() {
     assert_eq!(bench.reals("s1.rsf"), [0.0, 5.678]);
 }
 
+/// A source above the datum is on the ground: its elevation is positive, and its depth below the ground zero.
+#[test]
+fn sources_above_the_datum_have_an_elevation() {
+    let bench = Bench::new();
+    bench.run("sfpoints x=0:200:100 z=-35.5,0,12 > s3.rsf; sfpoints x=50 z=-20 > r.rsf");
+    bench.run("sfput < s3.rsf n2=1 n3=3 > s.rsf");
+    bench.run("sfmath n1=10 n2=3 d1=0.004 output=x1 > d.rsf");
+    let text = bench.messages(
+        "sfsegywrite < d.rsf tape=t.sgy sou=s.rsf rec=r.rsf; sfsegyread tape=t.sgy tfile=t.rsf sou=s1.rsf rec=r1.rsf > q.rsf",
+    );
+    assert_eq!(text, "");
+    assert_eq!(key(&bench, "scalel"), [-10; 3]);
+    assert_eq!(
+        [key(&bench, "selev"), key(&bench, "sdepth"), key(&bench, "gelev")],
+        [vec![355, 0, 0], vec![0, 0, 120], vec![200; 3]]
+    );
+    assert_eq!(bench.reals("s1.rsf"), [0.0, -35.5, 100.0, 0.0, 200.0, 12.0]);
+}
+
 /// A line along x keeps its y, which is part of the origin to which the points are relative.
 #[test]
 fn a_line_along_x_keeps_its_y() {

@@ -64,16 +64,22 @@ const ROCK: &str = "sfsem3d-gpu mesh=box.rsf rec=rec.rsf device=cpu nt=120 dt=0.
 #[test]
 fn a_map_of_the_ground_in_space_is_what_receivers_record() {
     let desk = rock();
-    for (data, word) in [
-        ("velocity", "pgv"),
-        ("acceleration", "pga"),
-        ("displacement", "pgd"),
+    for (data, word, unit) in [
+        ("velocity", "pgv", "m/s"),
+        ("acceleration", "pga", "m/s2"),
+        ("displacement", "pgd", "m"),
     ] {
         desk.ran(&format!(
                 "{ROCK} sou=sou.rsf src=force fx=2e9 fy=-1e9 fz=1e9 data={data} {word}=map.rsf nqx=2 oqx=100 dqx=200 nqy=2 oqy=150 dqy=250 > d.rsf"
             ),
         );
         let (map, values) = (desk.read("map.rsf"), desk.read("d.rsf"));
+        let header = std::fs::read_to_string(desk.path("map.rsf")).unwrap();
+        let named = [
+            format!("label=\"Peak ground {data}\""),
+            format!("unit=\"{unit}\""),
+        ];
+        assert!(named.iter().all(|line| header.contains(line)), "{header}");
         assert_eq!(
             desk.axes("map.rsf", 2).iter().map(|a| a.n).collect::<Vec<_>>(),
             [2, 2]

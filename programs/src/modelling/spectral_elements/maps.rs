@@ -216,6 +216,8 @@ impl Peaks {
         if let Some(clock) = timing.clock_of_steps() {
             file.put_text(CLOCK, &clock);
         }
+        file.put_text("label", &format!("Peak ground {}", self.what));
+        file.put_text("unit", self.unit);
         file.put_text(
             "quantity",
             &format!("largest horizontal {} in {} on the ground", self.what, self.unit),

@@ -210,14 +210,16 @@ impl Geometry {
         let [of_coordinates, of_depths] = self.divisors;
         let scaled = |x: f64| (x * of_coordinates).round() as i32;
         let scaled_depth = |x: f64| (x * of_depths).round() as i32;
+        // A source above the datum lies on the surface there; of other sources the surface is not known.
+        let above = (-source[2]).max(0.0);
         for (at, value) in [
             (FLDR, shot as i32 + 1),
             (TRACF, of_shot as i32 + 1),
             (EP, shot as i32 + 1),
             (OFFSET, self.offset(trace).round() as i32),
             (GELEV, scaled_depth(-receiver[2])),
-            (SELEV, 0),
-            (SDEPTH, scaled_depth(source[2])),
+            (SELEV, scaled_depth(above)),
+            (SDEPTH, scaled_depth(source[2] + above)),
             (SOURCE, scaled(source[0])),
             (SOURCE + 4, scaled(source[1])),
             (RECEIVER, scaled(receiver[0])),

@@ -45,7 +45,7 @@ first delay, which becomes o1. They are in the unit that tscalar gives, so that 
 headers contain whole milliseconds. A number that does not fit into the two bytes of its key is an error; one above 32767, \
 which most programs read as negative, is reported.\n\n\
 sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): \
-fldr, ep, tracf, offset, sx, sy, gx, gy, sdepth, gelev, and in scalco and scalel the power of ten that keeps their \
+fldr, ep, tracf, offset, sx, sy, gx, gy, sdepth, gelev (for a source above z=0 selev instead of sdepth), and in scalco and scalel the power of ten that keeps their \
 digits. The traces must be ordered by shot, then by receiver, for instance with sftransp < data.rsf plane=13 | sfwindow \
 n2=1 f2=0 | sfsegywrite sou=sou.rsf rec=rec.rsf, for one shot or several.\n\n\
 The textual header comes from hfile= (3200 bytes, or up to 40 lines of up to 80 characters), the binary one from bfile= \
