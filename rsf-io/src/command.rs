@@ -137,7 +137,7 @@ fn action(matches: &ArgMatches) -> Action {
 }
 
 impl Words {
-    /// Sorts one argument; a parameter typed as an option (`--nb 4`) takes the next argument as its value.
+    /// Classifies one argument; a parameter typed as an option (`--nb 4`) takes the next argument as its value.
     fn take(
         &mut self,
         program: &'static Program,

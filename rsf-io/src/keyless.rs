@@ -1,4 +1,4 @@
-//! Arguments without the key of a parameter: files, and what blanks have torn apart.
+//! Arguments without the key of a parameter: files, and pieces of a `key=value` that blanks have split.
 
 use std::path::Path;
 

@@ -345,7 +345,7 @@ impl Output {
         &self.layout
     }
 
-    /// Writes the header of floats that other processes write.
+    /// Writes the header of a dataset of floats whose elements other processes write.
     pub(crate) fn begin_floats(&mut self) -> Result<()> {
         self.format.kind = Kind::Float;
         self.in_time()?;

@@ -1,6 +1,6 @@
 //! Lists of numbers and ranges, such as the shots of a dataset (`shots=1,3-4` in its header).
 
-/// The most numbers of a list.
+/// The largest number of entries in a list.
 const MOST: usize = 1 << 24;
 
 /// The first number, the last number and the step of a range such as `10-20:2`; a single number is a range of one.

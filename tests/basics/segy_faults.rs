@@ -246,7 +246,7 @@ fn headers_that_contradict_each_other_are_warned_of() {
         }
         bench.put("odd.sgy", &bytes);
     };
-    // The binary header has no sampling interval or no number of samples, but the traces have.
+    // The sampling interval or the number of samples is missing in the binary header, but present in the trace headers.
     file(&[(3216, 0), (3220, 0)]);
     assert_eq!(same(&bench, "odd.sgy", ""), "");
     assert_eq!(bench.axes("d.rsf", 2)[0].d, 0.004);

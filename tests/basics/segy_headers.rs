@@ -278,8 +278,8 @@ fn binary_headers_of_other_files_fit_what_is_written() {
     bench.run("sfsegywrite < a.rsf bfile=little tape=o.sgy endian=n; cmp o.sgy l.sgy");
 }
 
-/// Intervals that do not fit in two bytes make a file of revision 2.1, which has a real of eight bytes; SU has no such
-/// field.
+/// Sampling intervals that do not fit in two bytes are written as the eight-byte real of SEG-Y revision 2.1; SU has no
+/// such field.
 #[test]
 fn intervals_that_two_bytes_do_not_hold() {
     let bench = Bench::new();

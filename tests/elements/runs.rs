@@ -134,7 +134,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     let (_, rest) = advice
         .split_once("with five points; give degree=")
         .expect("a degree");
-    let degree: usize = rest.split(',').next().unwrap().parse().expect("a number");
+    let degree: usize = rest.split(' ').next().unwrap().parse().expect("a number");
     let resolves = |degree: usize| {
         let plan = messages(&format!("freq=8 degree={degree} cfl=warn"));
         let (_, rest) = plan.split_once("resolved up to ").expect("a frequency");

@@ -389,7 +389,7 @@ fn ranks_make_the_same_sums_on_meshes() {
         done.code == 0
             && done
                 .err
-                .contains("there are 3 ranks and 1 shot: the other ranks have nothing to do"),
+                .contains("there are 3 ranks but only 1 shot: the remaining ranks are idle"),
         "{}",
         done.err
     );

@@ -486,7 +486,7 @@ fn the_bar_of_bytes_shows_the_colours_of_their_file() {
     assert_eq!((count(is_blue, upper), count(is_red, lower)), (0, 0));
 }
 
-/// A percentile of more than four million samples uses a part, which must not be every second sample of each line.
+/// A percentile of more than four million samples is that of a subset, which must not be every second of a line.
 #[test]
 fn percentiles_of_large_planes_are_those_of_all_samples() {
     let desk = Desk::new();

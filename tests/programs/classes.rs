@@ -128,7 +128,7 @@ fn all_coefficients() {
                 &desk,
                 ndim,
                 sym,
-                &[sym, "the model is triclinic", "sym=tri takes every model"],
+                &[sym, "the model is triclinic", "sym=tri fits this model"],
             );
         }
         // The model may be a stream, and a plan gives the memory.

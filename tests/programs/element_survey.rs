@@ -247,7 +247,7 @@ fn what_does_not_go_together_is_refused() {
     }
 }
 
-/// Files of earthquakes are one shot; stations may record several shots, with components up, north and east.
+/// The earthquakes of a file form one shot; stations may record several shots, with components up, north and east.
 #[test]
 fn earthquakes_and_stations() {
     let desk = desk(3, false);

@@ -52,7 +52,7 @@ fn forces_may_be_listed_in_any_order() {
     let (short, long) = (force(0.03, 4_727_150.0), force(0.05, 4_727_170.0));
     let records = of(format!("{short}{long}"));
     assert!(magnitude(&records) > 0.0);
-    // Both forces act at different cells, so the sums are the same.
+    // The two forces act in different cells, so the sums are the same.
     assert_eq!(of(format!("{long}{short}")), records);
 }
 

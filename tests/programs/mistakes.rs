@@ -319,7 +319,7 @@ fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
     assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
-/// The answer of a data centre that has no such station is reported as such.
+/// A StationXML file without stations, such as a data centre's empty answer, is refused with a message that says so.
 #[test]
 fn station_xml_without_stations_is_refused() {
     let desk = earthquakes::desk();

@@ -68,7 +68,7 @@ impl World {
                 snapshot_points: snapshot_points.collect(),
                 jcheck: 40,
             },
-            // One receiver is in the water, one in the rock, and one at a corner that eight elements of the rock share.
+            // One source is in the water, one in the rock, and one at a corner that eight elements of the rock share.
             sources: vec![
                 source([310.0, 190.0, 120.0]),
                 source([420.0, 220.0, 290.0]),

@@ -146,7 +146,7 @@ fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
     })
 }
 
-/// The records of a case.
+/// The quantity that the receivers of a case record.
 fn quantity(folder: &Path) -> Quantity {
     let text = fs::read_to_string(folder.join("case.json")).unwrap();
     let is = |word: &str| text.contains(&format!("\"quantity\": \"{word}\""));

@@ -18,7 +18,7 @@ pub(super) const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "
 /// The number of the bottom among the sides.
 pub(super) const BOTTOM: usize = 4;
 
-/// The number of the top among the sides.
+/// Index of the top in [`SIDES`].
 pub(super) const TOP: usize = 5;
 
 /// The sides that absorb, as indices of `SIDES`.

@@ -40,7 +40,7 @@ impl Tomography {
         let steps = three(scanner, "step of the grid")?;
         let n = three(scanner, "number of nodes")?;
         for _ in 0..6 {
-            number(scanner, "least or largest value")?;
+            number(scanner, "minimum or maximum value")?;
         }
         let fits = |c: usize| n[c] == 1.0 || ((last[c] - first[c]) / steps[c] + 1.0 - n[c]).abs() < 0.5;
         if !n.iter().all(|n| *n >= 1.0 && n.fract() == 0.0) || n.iter().product::<f64>() > MOST_NODES {

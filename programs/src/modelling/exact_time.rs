@@ -193,8 +193,8 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         ))
     }
 
-    /// The correction of records of a field, given the time of the first one in steps, if the engine delivers
-    /// only the records that are kept. One in `jdata` is requested.
+    /// The correction of a field's records, for an engine that delivers only the records that are kept. `of` is the
+    /// time of the first record, in steps, and how a record is read; the record of every `jdata`-th step is requested.
     pub fn correction(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
         let exact = self.exact?;
         let every = exact.every(jdata, self.band);

@@ -114,8 +114,8 @@ pub enum DataSampling {
 /// The way in which the records of a run become data, by the times in the header of the data.
 ///
 /// # Errors
-/// Returns an error for more data than records at the same times, for invalid times, and for times after the
-/// end of the run.
+/// Returns an error if the data have more samples than the run has records at the same times, if their times are
+/// invalid, or if they extend beyond the end of the run.
 pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<DataSampling> {
     let times @ DataTimes {
         first: o,

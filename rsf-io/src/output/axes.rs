@@ -52,7 +52,7 @@ impl Output {
         self.put(key, kept.unwrap_or_else(|| shortest_g(value)));
     }
 
-    /// The text of that number in the history, under `key` or the same key of another axis.
+    /// The text of `value` in the history, under `key` or under the same key of another axis.
     fn known(&self, key: &str, value: f32) -> Option<String> {
         let letter = key.trim_end_matches(|c: char| c.is_ascii_digit());
         let others = (1..=MAX_AXES).map(|i| format!("{letter}{i}"));

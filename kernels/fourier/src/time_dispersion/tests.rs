@@ -83,7 +83,8 @@ fn plan(samples: usize, first: f64) -> TimeDispersion {
     })
 }
 
-/// After the two transforms, all quantities of leap-frog near its stability limit are exact up to the last record.
+/// With both transforms, displacements and both kinds of velocities of a leap-frog oscillator follow the exact solution
+/// up to the last record, for steps of up to 0.6 of the stability limit.
 #[test]
 fn an_oscillator_keeps_exact_time() {
     for (omega, spread, steps) in [

@@ -62,7 +62,7 @@ fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
 }
 
 impl<T: Real> Images<T> {
-    /// Images for a derivative of half order `half`.
+    /// Image weights for finite differences of order `2 * half`.
     pub fn new(half: usize) -> Self {
         let real = |w: Vec<f64>| w.into_iter().map(T::of).collect::<Vec<_>>();
         let below: Vec<f64> = (0..DEGREE).map(|k| k as f64 + 0.5).collect();

@@ -41,7 +41,7 @@ static PARAMS: [Param; 13] = [
         .doc("slope of the edge where the weight is 1"),
     Param::float("tp")
         .default("0.15")
-        .doc("time between both edges at x = 0"),
+        .doc("time between the two edges at x = 0"),
     Param::float("t0")
         .default("0")
         .doc("time at which the mute begins"),

@@ -1,4 +1,4 @@
-//! `sfbasics dots`: traces one above the other, with a dot on a string for every sample.
+//! `sfbasics dots`: stem plots of traces, one above the other, with a dot on a stem for every sample.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Input, Job, Param, Program};

@@ -91,7 +91,7 @@ fn class(job: &Job, model: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
             _ => "sym=ort",
         };
         bail!(
-            "sym={} selects the kernels for {class} media, but the model is {model}: use sym=auto or a wider class ({wide} takes every model)",
+            "sym={} selects the kernels for {class} media, but the model is {model}: use sym=auto or a wider class ({wide} fits this model)",
             job.choice("sym")?
         );
     }

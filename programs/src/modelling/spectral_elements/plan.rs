@@ -95,12 +95,12 @@ fn coarse<const D: usize>(run: &Run<D>, slow: usize, frequency: f64) -> String {
     let cure = match needed <= HIGHEST_DEGREE {
         true => {
             format!(
-                "give degree={needed:.0}, whose steps are shorter, refine the mesh {times:.1} times, or \
+                "give degree={needed:.0} (which needs shorter steps), refine the mesh by a factor of {times:.1}, or \
                 lower the frequency"
             )
         }
         false => format!(
-            "refine the mesh {times:.1} times or lower the frequency; degree={HIGHEST_DEGREE} would resolve {:.4} Hz",
+            "refine the mesh by a factor of {times:.1} or lower the frequency; degree={HIGHEST_DEGREE} would resolve {:.4} Hz",
             HIGHEST_DEGREE * frequency / run.basis.degree() as f64
         ),
     };

@@ -222,7 +222,8 @@ pub fn one<M: Survey>(
     run(job, &shot, engine, ready, (on, set_up))
 }
 
-/// The files of a shot that is ready to run.
+/// What a run needs besides its engine: the opened outputs, the store and the interval of saved states, and the state
+/// from which it resumes.
 struct Ready {
     outputs: Outputs,
     /// The file of the map, on rank 0, if a map is requested.

@@ -99,7 +99,7 @@ impl Engine {
         let mut upload = world.agree(upload.map_err(Into::into))?;
         let report = read(job, run, volumes, (on, &mut upload))?;
         plan::layers_that_grow(job, run, upload.growing(), world)?;
-        // A medium of velocities is isotropic, even if the rounding of its coefficients suggests otherwise.
+        // A medium given by velocities is isotropic, even if rounding of its coefficients suggests otherwise.
         let class = if class.holds(report.class) {
             report.class
         } else {

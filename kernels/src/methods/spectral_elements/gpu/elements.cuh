@@ -37,7 +37,8 @@
 #else
 #define SEAT ((1 + PREDICTED + ACROSS) * COMPONENTS * SHEET)
 #endif
-// Slopes along axis a across: ROW of all polynomials at the thread's point, COLUMN of its polynomial at all points.
+// Derivatives along axis a: ROW of all polynomials at the thread's point, COLUMN of the polynomial of that point at all
+// points.
 #if LOSS && !LINES
 #define ROW(t, a, p) (t)->slopes[(t)->axis[a] * N + (p)]
 #define COLUMN(t, a, p) (t)->slopes[(p) * N + (t)->axis[a]]
@@ -79,7 +80,8 @@ struct Elements {
     const int *held;       // whether sources or receivers use the interior of an element; AT_ONCE only
     const REAL *law;       // [region][LAW_NUMBERS], or VARIES [element of the launch][LAW_NUMBERS][point]; tables that vary:
                            // [element of the launch][four constants][point][of the four], then the rest
-    const REAL *loss;      // [region][LOSS_NUMBERS]: decay; for shear, bulk: factors of strain now, in the kept value
+    const REAL *loss;      // [region][LOSS_NUMBERS]: decay factors of the memory variables; then, for shear and for bulk,
+                           // the factors of the strain in the current sum and in the memory variable
     const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point]
     const REAL *strength;  // OWN_LOSS: factors of `loss` at every point, [element][shear, bulk][point]
     REAL *memory;          // memory variables, [element][pair of variables][point][of the pair]; a

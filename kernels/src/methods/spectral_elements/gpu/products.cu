@@ -32,7 +32,7 @@
 // Values of the fields that an element shares at the same time, and lines of them along one axis.
 #define SHARED (TOGETHER * COMPONENTS * POINTS)
 #define ALL_LINES (TOGETHER * COMPONENTS * SHEET)
-// Shared memory of an element: these fields, and their slopes along every axis.
+// Shared memory of an element: these fields and their derivatives along every axis.
 #define ROOM ((1 + NDIM) * SHARED)
 // The distance of neighbouring points along an axis in values of a field.
 #define STRIDE(axis) (COMPONENTS * ((axis) == 0 ? 1 : (axis) == 1 ? N : N * N))

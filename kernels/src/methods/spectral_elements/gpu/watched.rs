@@ -34,7 +34,7 @@ pub struct Rates {
 }
 
 impl<A: Accelerator> FaceMemory<A> {
-    /// Sends the tables of the points.
+    /// Copies the tables of the points to the device.
     pub fn new<const D: usize>(a: &A, setup: &Setup<D>, faces: &[FacePoint<D>]) -> Result<Self, Error> {
         let each = faces.iter();
         let points: Vec<i32> = each.clone().map(|p| p.point as i32).collect();

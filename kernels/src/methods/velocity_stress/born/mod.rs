@@ -71,7 +71,7 @@ pub trait Number: Real + Default + Add<Output = Self> + Sub<Output = Self> {}
 
 impl<T: Real + Default + Add<Output = T> + Sub<Output = T>> Number for T {}
 
-/// Receives a record after the step `it`: of the background and of its perturbation, `[component][receiver]` each.
+/// Receives, after a step, its number, the record of the background and its perturbation, both `[component][receiver]`.
 pub type Take<'a, T> = &'a mut dyn FnMut(usize, &[T], &[T]) -> Result<(), Error>;
 
 /// Computes the adjoint source of a shot from its records, both `[record][component][receiver]`.
@@ -89,7 +89,7 @@ pub struct Born<T: Number> {
     jcheck: usize,
     /// Runs the steps instead of the processors.
     engine: Option<Box<dyn Engine<T>>>,
-    /// The use of the memory of the devices.
+    /// How the memory of the devices is used.
     placed: Option<Placed>,
     /// Receives those checkpoints that the schedule puts into a store.
     store: Option<Arc<dyn CheckpointStore>>,

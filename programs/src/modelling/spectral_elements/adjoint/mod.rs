@@ -42,7 +42,7 @@ impl<const D: usize> Opened<D> {
         let groups = opened.machines.len();
         if groups > shots {
             job.warn(&format!(
-                "there are {} and {}: the other groups have nothing to do",
+                "there are {} but only {}: the remaining groups are idle; use fewer groups",
                 counted(groups, "group"),
                 counted(shots, "shot")
             ));
@@ -50,7 +50,7 @@ impl<const D: usize> Opened<D> {
         }
         if ranks > shots {
             job.warn(&format!(
-                "there are {} and {}: the other ranks have nothing to do",
+                "there are {} but only {}: the remaining ranks are idle; start fewer ranks",
                 counted(ranks, "rank"),
                 counted(shots, "shot")
             ));

@@ -39,7 +39,7 @@ impl Readout {
     pub fn of_data<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Self> {
         check(run, data)?;
         check_names(run, data)?;
-        // 2-D programs take no files of earthquakes, which have an origin time.
+        // Only earthquake files set an origin time, and 2-D programs do not read them.
         if D == 3 {
             check_origin(job, data)?;
         }

@@ -94,7 +94,7 @@ impl SetUp {
         let (groups, shots) = (machines.len(), self.shots());
         if groups > shots {
             job.warn(&format!(
-                "{} are requested, but there {} {}: the other groups have nothing to do",
+                "{} are requested, but there {} only {}: the remaining groups are idle",
                 counted(groups, "group"),
                 if shots == 1 { "is" } else { "are" },
                 counted(shots, "shot")

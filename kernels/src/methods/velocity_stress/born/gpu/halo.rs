@@ -100,12 +100,13 @@ struct Link<A: Accelerator> {
     done: Arc<A::Event>,
     /// Whether the neighbour has the planes above the cut.
     above: bool,
-    /// The plane of the cut, numbered as here and as on the neighbour, if that is a device of this process.
+    /// The index of the plane at the cut, in the numbering of this device and, if the neighbour is a device of this
+    /// process, in that of the neighbour.
     cut: [usize; 2],
 }
 
 impl<A: Accelerator> Link<A> {
-    /// The first of `planes` outgoing planes, numbered as here and as on the neighbour.
+    /// The index of the first of `planes` outgoing planes, in the numbering of this device and in that of the neighbour.
     fn leaving(&self, planes: usize) -> [usize; 2] {
         self.cut.map(|cut| if self.above { cut - planes } else { cut })
     }

@@ -192,7 +192,8 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         self.walk(Kernel::Mean, &Waves { next, ..waves })
     }
 
-    /// The force of P waves from the normal stresses or their sum; with `stress`, the force of S waves.
+    /// Computes in `to` the P-wave part of the force from the normal stresses or their sum or, with `stress`, the S-wave
+    /// part.
     fn force(&self, args: &Args, normal: (u64, usize), stress: Option<u64>, to: u64) -> Result<(), Error> {
         let potential = self.waves(args, normal, self.at(self.plan.potential));
         let share = self.at(self.plan.share);

@@ -133,7 +133,7 @@ pub enum Fields {
     Stresses,
 }
 
-/// The points of all shots, before they are sent.
+/// The points of all shots, collected on the host before they are copied to the device.
 pub struct Tables {
     shots: usize,
     /// Cells by stage, with the time series that act on them.

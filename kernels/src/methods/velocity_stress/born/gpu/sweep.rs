@@ -347,7 +347,8 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         Ok(())
     }
 
-    /// The kernel arguments for the adjoint.
+    /// Arguments for kernels that update the adjoint fields, with the addresses of the derivatives and of the surface
+    /// slopes.
     pub fn adjoint_args(&self) -> Args {
         let device = &self.on.device;
         let mut args = device
