@@ -117,7 +117,7 @@ impl Header {
     }
 
     /// The value as C's `strtol` reads it in base 10, 0 if it is not a number; `None` if the key is absent or the value
-    /// outside 32 bits.
+    /// does not fit in 32 bits.
     pub fn int(&self, key: &str) -> Option<i32> {
         self.large_int(key).and_then(|value| i32::try_from(value).ok())
     }

@@ -12,8 +12,8 @@ pub fn range(part: &str) -> Option<[usize; 3]> {
     Some([ends.0.parse().ok()?, ends.1.parse().ok()?, step])
 }
 
-/// The numbers of a list such as `1-4,7,10-20:2`, in its order; `None` if the text is no such list, or a list of more
-/// than 2^24 numbers.
+/// The numbers of a list such as `1-4,7,10-20:2`, in its order; `None` if the text is not such a list or the list
+/// has more than 2^24 numbers.
 pub fn numbers(list: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for part in list.split(',') {

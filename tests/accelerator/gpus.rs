@@ -42,7 +42,7 @@ fn large_snapshots_travel_in_pieces() {
     let Some(machines) = machines("large_snapshots_travel_in_pieces") else {
         return;
     };
-    // A piece has 32 MB: one slab has two of them, and the cuts of the slabs do not coincide with the cuts of the
+    // A piece holds 32 MB: one slab has two of them, and the cuts of the slabs do not coincide with the cuts of the
     // pieces.
     let padded = Padded::new(&Grid::new_2d([4080, 2080], [0.0; 2], [1.0, 1.0]), 10);
     let rock = Stiffness::isotropic(Speeds {

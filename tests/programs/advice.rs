@@ -440,7 +440,7 @@ fn models_and_points_of_other_dimensions_name_their_program() {
     }
 }
 
-/// Programs that do not take files of earthquakes refuse them, and name the parameters that they accept.
+/// Programs that do not read earthquake files refuse them, and name the parameters that they accept.
 #[test]
 fn files_of_earthquakes_are_refused_in_a_plane_with_what_it_takes() {
     let say = |desk: &Desk, program: &str, word: &str| {

@@ -163,8 +163,8 @@ pub struct Radial {
 }
 
 impl Radial {
-    /// A model of layers, from the bottom up. Returns `None` without layers, and if a layer does not begin where the
-    /// one below ends or has no thickness.
+    /// A model of layers, from the bottom up. Returns `None` if there are no layers, or if a layer does not
+    /// begin where the one below ends or has no thickness.
     pub fn new(layers: Vec<Layer>) -> Option<Self> {
         let sound =
             layers.iter().all(|l| l.bottom < l.top) && layers.windows(2).all(|w| w[0].top == w[1].bottom);

@@ -42,7 +42,7 @@ fn frequency(longest: f64, slowest: f64, degree: usize) -> f64 {
 }
 
 /// The element with the lowest [`Quality::frequency`], and that frequency (Hz). `slowest` holds the slowest wave
-/// speed (m/s) of every element. Returns `None` without elements.
+/// speed (m/s) of every element. Returns `None` if the mesh has no elements.
 pub fn resolved<const D: usize>(mesh: &Mesh<D>, slowest: &[f64], degree: usize) -> Option<(usize, f64)> {
     let of = |element: usize| frequency(edges(mesh, element).1, slowest[element], degree);
     let all = (0..mesh.len())

@@ -62,7 +62,7 @@ pub enum TurnedMechanism {
     Force([f64; 3]),
 }
 
-/// The sources of a file of earthquakes or forces.
+/// The sources of an earthquake file or a file of forces.
 pub struct Quakes {
     /// Positions x, y, z, m.
     pub points: Vec<[f64; 3]>,

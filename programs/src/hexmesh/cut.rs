@@ -15,13 +15,13 @@ use rsf_io::memory::{self, gigabytes};
 /// The sides of a body as users name them.
 pub(super) const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "top"];
 
-/// The number of the bottom among the sides.
+/// Index of the bottom in [`SIDES`].
 pub(super) const BOTTOM: usize = 4;
 
 /// Index of the top in [`SIDES`].
 pub(super) const TOP: usize = 5;
 
-/// The sides that absorb, as indices of `SIDES`.
+/// The absorbing sides, as indices into [`SIDES`].
 ///
 /// # Errors
 /// Returns an error for a word that is not the name of a side.

@@ -81,7 +81,7 @@ pub(super) enum Matter {
     Rock(Material),
     /// The domain, and the tomography file.
     Named(i64, String),
-    /// The least values of a tomography file, and its model.
+    /// The smallest values in a tomography file, and its model.
     Model(Material, Arc<Tomography>),
     /// A material that is not supported, described by the end of a message.
     Unread(&'static str),

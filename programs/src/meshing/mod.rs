@@ -159,7 +159,7 @@ fn mirrored(ndim: usize, per_element: usize) -> Vec<usize> {
 /// Checks a number of elements that a file or parameters request, before any memory is allocated.
 ///
 /// # Errors
-/// Returns an error for more elements than can be counted.
+/// Returns an error if there are more elements than can be counted.
 pub fn countable(what: &str, elements: u128) -> Result<usize> {
     if elements > u128::from(MOST_ELEMENTS) {
         bail!(

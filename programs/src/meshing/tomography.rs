@@ -35,9 +35,9 @@ impl Tomography {
     /// Returns an error for a number that is missing or invalid, or a node beyond the grid or given twice.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self> {
         let scanner = &mut Scanner::new(name, bytes);
-        let first = three(scanner, "place of the first node")?;
-        let last = three(scanner, "place of the last node")?;
-        let steps = three(scanner, "step of the grid")?;
+        let first = three(scanner, "position of the first node")?;
+        let last = three(scanner, "position of the last node")?;
+        let steps = three(scanner, "grid spacing")?;
         let n = three(scanner, "number of nodes")?;
         for _ in 0..6 {
             number(scanner, "minimum or maximum value")?;
@@ -104,7 +104,7 @@ impl Tomography {
         Ok(())
     }
 
-    /// The least values of vp, vs and density.
+    /// The smallest values of vp, vs and density.
     pub fn least(&self) -> [f64; 3] {
         let of = |plane: &Vec<f32>| f64::from(plane.iter().copied().fold(f32::INFINITY, f32::min));
         std::array::from_fn(|k| of(&self.values[k]))

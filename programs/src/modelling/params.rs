@@ -90,7 +90,7 @@ pub const GROUPS: Param = Param::int("groups")
     .range("from 1 to 65536", Some(1.0), Some(65536.0))
     .doc("with several shots: number of shots that each process computes at the same time, each on ngpu= GPUs or on its share of the threads; in sfvsfd2d-gpu and sfvsfd3d-gpu shots of a small grid share a GPU, by default as many as fill it; linearised shots of a small grid run on one thread of the CPU each, by default as many as there are threads; results do not depend on it");
 
-/// Parameters for files of earthquakes and stations that 2-D programs do not take, and the parameters that they take
+/// Parameters for earthquake and station files that 2-D programs do not read, and the parameters that they accept
 /// instead.
 pub const FLAT: [Param; 4] = [
     Param::elsewhere("cmt").doc(FLAT_TENSOR),
@@ -143,7 +143,7 @@ const PLANES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu take vp= and vs=. Here ccc= 
 ro=den.rsf sym=iso > ccc.rsf makes them";
 const HISTORIES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu have sources in absolute units. Here standard input has the wavelets of forces (or, with \
 ssou=y, of stresses), as sfricker1 makes them";
-const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu take files of earthquakes. Here sou= names the points of sources, and standard input \
+const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu read earthquake files. Here sou= names the points of sources, and standard input \
 has the wavelets of their forces (or, with ssou=y, stresses)";
 
 /// Parameters of programs on meshes that programs on grids do not take, and the parameters that they take instead.

@@ -93,7 +93,7 @@ def release() -> str:
 
 
 def find(program: str) -> str:
-    """The path of a program, searched for in `folders`. The letters sf may be left out. Raises FileNotFoundError also for a SIFAKA_BIN that is no folder."""
+    """The path of a program, searched for in `folders`. The letters sf may be left out. Raises FileNotFoundError also if SIFAKA_BIN is not a folder."""
     named = os.environ.get("SIFAKA_BIN")
     if named and not os.path.isdir(named):
         raise FileNotFoundError(f"SIFAKA_BIN={named}: there is no such folder; SIFAKA_BIN is the folder whose programs run, and without it the programs of this package run")

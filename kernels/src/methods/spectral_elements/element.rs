@@ -253,7 +253,7 @@ pub(super) fn gradient<S: Simd, const D: usize, const C: usize, const N: usize>(
     gradient
 }
 
-/// Adds the fluxes of layer k, weighted by the slopes of the Lagrange polynomials.
+/// Adds the fluxes of layer k, weighted by the derivatives of the Lagrange polynomials.
 #[inline(always)]
 pub(super) fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,

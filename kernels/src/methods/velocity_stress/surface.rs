@@ -24,7 +24,7 @@ pub(super) const DEGREE: usize = 2;
 /// Highest degree of the polynomials that continue the stresses above the surface.
 pub(super) const STRESS_DEGREE: usize = 3;
 
-/// Degree of the polynomials that continue the stresses, for a derivative of half order `half`.
+/// Degree of the polynomials that continue the stresses, for finite differences of order `2 * half`.
 fn stress_degree(half: usize) -> usize {
     if half == 1 { DEGREE } else { STRESS_DEGREE }
 }

@@ -20,7 +20,7 @@ const MOST_DOTS: usize = 1 << 18;
 /// Parameters and documentation of `sfdots`.
 pub static SPEC: Program = Program {
     name: "sfdots",
-    about: "Draw short traces as dots on strings, one above the other, as PNG, SVG or PDF.",
+    about: "Draw short traces as stem plots, one above the other, as PNG, SVG or PDF.",
     usage: "< traces.rsf dots=1 connect=1 labels=one:two > traces.png",
     comments: "Axis 1 runs to the right, and the traces (axis 2) are drawn one above the other, the first at the bottom. \
 Each trace is scaled by its own smallest and largest value (with gaineach=n, by the smallest and largest value of the \

@@ -135,7 +135,7 @@ INLINE REAL *across_at(const struct Place *t, REAL *slopes, int k, int a, int i)
 // other.
 INLINE int line_of(const struct Place *t, int a) { return t->at / ABREAST * SHEET + t->at % ABREAST * (a == 0 ? N : 1); }
 
-// Computes the slopes of all lines of the field.
+// Computes the derivatives of the field along all lines.
 INLINE void differentiate_lines(const struct Place *t, const REAL *field, REAL *slopes) {
     UNROLL for (int a = 0; a < ACROSS; a++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
         const int line = line_of(t, a), stride = a == 0 ? 1 : N;
@@ -165,8 +165,8 @@ INLINE void gather_lines(const struct Place *t, REAL *fluxes) {
 }
 #endif
 
-// gradient[i][c] = d field_i / dx_c at level k, from the sheet of that level (with LINES the slopes of all lines) and
-// the column.
+// gradient[i][c] = d field_i / dx_c at level k, from the sheet of that level (with LINES the derivatives along all
+// lines) and the column.
 INLINE void gradient_at(const struct Place *t, REAL *sheet, REAL column[N][COMPONENTS], int k,
                         REAL inverse[NDIM][NDIM], REAL gradient[COMPONENTS][NDIM]) {
     UNROLL for (int i = 0; i < COMPONENTS; i++) {
@@ -324,7 +324,7 @@ INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
 #endif
 
 #if LINES
-// Computes the slopes of the whole field from the columns of all threads.
+// Computes the derivatives of the whole field from the columns of all threads.
 INLINE void share_field(const struct Place *t, REAL column[N][COMPONENTS], REAL *field, REAL *slopes) {
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + k * SHEET + t->at] = column[k][i];
     __syncthreads();

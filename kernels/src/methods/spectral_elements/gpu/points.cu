@@ -39,7 +39,7 @@ struct Sample {
     const int *dressed;       // for receivers, [place][point]: the number of the point among the dressed points, or -1
     const int *sums;          // for receivers, [place][point]: the index of the sum of its forces; -1 inside the element
     REAL *out;                // [output][place]
-    int count, quantity;      // quantity: 0 displacement, 1 velocity, 2 acceleration, 3 pressure, 4 slopes of the displacement
+    int count, quantity;      // quantity: 0 displacement, 1 velocity, 2 acceleration, 3 pressure, 4 displacement gradient
     int outputs;
     int pending;              // velocities belong to a time half a step earlier; accelerations must be computed
     int component;            // the component of a snapshot

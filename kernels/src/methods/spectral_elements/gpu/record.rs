@@ -113,7 +113,7 @@ impl<A: Accelerator> Records<A> {
         (receivers.sum::<usize>() + snapshots.sum::<usize>()) * size_of::<f32>() + ring_bytes(record)
     }
 
-    /// Sends the tables; the points of snapshots are then dropped on the host.
+    /// Copies the tables to the device; the points of snapshots are then dropped on the host.
     pub fn new<const D: usize>(
         a: &A,
         recording: &mut Recording<D>,

@@ -175,7 +175,7 @@ impl Sizes {
 }
 
 impl<A: Accelerator> FrameMemory<A> {
-    /// Sends the factors and allocates the memory variables of `shots` shots.
+    /// Copies the factors to the device and allocates the memory variables of `shots` shots.
     pub fn new<T: Real>(
         a: &A,
         p: &Padded,

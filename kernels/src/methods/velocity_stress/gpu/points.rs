@@ -76,7 +76,7 @@ impl<A: Accelerator> SourceMemory<A> {
         Ok(())
     }
 
-    /// Sends the tables for the planes that the slab owns.
+    /// Copies the tables for the planes that the slab owns to the device.
     pub fn new<T: Real>(
         a: &A,
         (setup, shots): (&Setup<T>, &[Acquisition<T>]),
@@ -179,7 +179,7 @@ pub struct ReceiverMemory<A: Accelerator> {
 }
 
 impl<A: Accelerator> ReceiverMemory<A> {
-    /// Sends the tables of the receivers on the planes that the slab owns.
+    /// Copies the tables of the receivers on the planes that the slab owns to the device.
     pub fn new<T: Real>(
         a: &A,
         (p, shots): (&Padded, &[Acquisition<T>]),

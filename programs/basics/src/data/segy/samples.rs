@@ -288,7 +288,7 @@ impl Order {
         });
     }
 
-    /// Reads a real of 8 bytes at byte `at` of a header.
+    /// Reads an eight-byte real at byte `at` of a header.
     pub fn real(self, header: &[u8], at: usize) -> f64 {
         f64::from_bits(self.long(header, at))
     }

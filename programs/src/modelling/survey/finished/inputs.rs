@@ -48,7 +48,7 @@ impl InputChecksums {
     /// The checksums for the shots of a run with this model, which is read as a whole.
     pub fn of<M: Survey>(shot: &M, volumes: &<M::Files as Opened>::Volumes) -> anyhow::Result<Self> {
         let spreads = shot.spreads();
-        // If files of earthquakes or stations give the points, these are the same in all shots.
+        // If earthquake or station files give the points, these are the same in all shots.
         let lacking = spreads.of(0).map(<[_]>::is_empty);
         let is_shared = |name: &str| match OF_A_SHOT.iter().position(|word| name.starts_with(word)) {
             Some(k) => lacking.get(k).is_some_and(|lacks| *lacks),

@@ -55,7 +55,7 @@ impl SetUp {
         Self::of(job, (run, files), parameters, world)
     }
 
-    /// Like [`Self::read`] but without `wrt=`, for a medium of velocities or stiffness planes.
+    /// Like [`Self::read`] but without `wrt=`, for a medium given by velocities or by stiffness planes.
     pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
         let read = world.agree(Run::open(job, ndim, ModellingParameters::Absent))?;
         Self::of(job, read, Parameters::Stiffness, world)

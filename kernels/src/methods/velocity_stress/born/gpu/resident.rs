@@ -90,7 +90,7 @@ pub fn component(slab: LocalProgram<'_, f32>, axis: usize) -> usize {
     layer(slab, axis).component as usize
 }
 
-/// Sends the part of a program on a device; the returned memory must live as long as the arguments are used.
+/// Copies the part of a program that belongs to a device to that device; the returned memory must outlive the arguments.
 pub fn send<A: Accelerator>(
     a: &A,
     slab: LocalProgram<'_, f32>,

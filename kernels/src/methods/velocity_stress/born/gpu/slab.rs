@@ -22,7 +22,7 @@ impl Planes {
     /// alternate from plane to plane do so on every device.
     ///
     /// # Errors
-    /// Returns an error for more devices than the grid has planes for.
+    /// Returns an error if the grid has too few planes for this number of devices.
     pub fn cut<T: Number>(program: &Discrete<T>, devices: usize) -> Result<Vec<Self>, Error> {
         let all = program.rows.padded.planes();
         Self::cut_between(
