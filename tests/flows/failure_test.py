@@ -119,7 +119,7 @@ class Failures(Scratch):
             import rsf.alone
         finally:
             sys.path.pop(0)
-        with unittest.mock.patch("os.access", return_value=False):
+        with unittest.mock.patch("os.makedirs", side_effect=PermissionError(13, "Permission denied")):
             text = rsf.alone.refusal(self.path(".flows"))
         self.assertIn("copy the folder to a place of your own and run the flow there", text)
 

@@ -12,16 +12,14 @@ _held = []
 
 def refusal(folder):
     """Takes the lock of the flow whose notes are in `folder` until this process ends. Returns a message if another run has it, or if the flow cannot write into its own folder; otherwise None."""
-    own = os.path.dirname(os.path.abspath(folder))
-    if not os.access(own, os.W_OK):
-        return f"this flow cannot write into its folder {own}: copy the folder to a place of your own and run the flow there."
     if fcntl is None or _held:
         return None
     try:
         os.makedirs(folder, exist_ok=True)
         lock = open(os.path.join(folder, "lock"), "a+", encoding="utf-8")
-    except OSError:
-        return None
+    except OSError as problem:
+        own = os.path.dirname(os.path.abspath(folder))
+        return f"this flow cannot write into its folder {own} ({problem.strerror}): copy the folder to a place of your own and run the flow there."
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -109,7 +109,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ty, $reg:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fma:ident, $apart:ident, $together:ident) => {
+    ($t:ty, $reg:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fma:ident, $deinterleave:ident, $interleave:ident) => {
         impl Real for $t {
             type Register<S: Simd> = S::$reg;
             fn of(x: f64) -> Self {
@@ -144,11 +144,11 @@ macro_rules! real {
             }
             #[inline(always)]
             fn lane_deinterleave<S: Simd>(s: S, all: [S::$reg; 4]) -> [S::$reg; 4] {
-                s.$apart(all)
+                s.$deinterleave(all)
             }
             #[inline(always)]
             fn lane_interleave<S: Simd>(s: S, all: [S::$reg; 4]) -> [S::$reg; 4] {
-                s.$together(all)
+                s.$interleave(all)
             }
         }
     };

@@ -1,8 +1,8 @@
 //! Internal forces of the elements of a block.
 
-use super::Number;
 use pulp::{Simd, WithSimd};
 
+use super::Number;
 use super::assembly::{Block, Stiffness, triangle};
 use super::attenuation::Memory;
 use super::damped::{damped_forces, smooth, transposed_forces};
@@ -95,7 +95,7 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
             }
         }
         // Without vector instructions, which every current processor has, one instance serves every medium.
-        if const { size_of::<S::f32s>() == size_of::<Number>() } {
+        if const { size_of::<Register<S>>() == size_of::<Number>() } {
             for part in Part::all(simd) {
                 let mut law = Any(&block.stiffness, memory.as_deref_mut());
                 forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
