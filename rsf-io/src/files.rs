@@ -53,7 +53,7 @@ impl Files {
         Ok(())
     }
 
-    /// Refuses an existing file `path` that this run uses, and remembers that it will be overwritten.
+    /// Refuses `path` if it is an existing file that this run uses; otherwise remembers that it will be overwritten.
     pub(crate) fn spare(&mut self, path: &Path, name: &str) -> Result<()> {
         let id = File::open(path).ok().and_then(|file| file_id(&file));
         let Some(id) = id else { return Ok(()) };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Header, Kind};
 
-/// Keys in the header of a mesh's elements that name its other files, and the parameters that do so.
+/// Keys in the header of a mesh's elements that name its other files; parameters of the same names do so, too.
 pub const MESH_WORDS: [&str; 6] = ["nodes", "regions", "materials", "absorbing", "free", "pml"];
 
 /// The path of a file that the header of a mesh names: in the folder of that header, or otherwise as named.

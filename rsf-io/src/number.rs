@@ -253,7 +253,7 @@ mod tests {
         assert!(leading_f64(b"nan").0.is_nan());
         assert_eq!(stored_f32(b"1e39"), None);
         assert_eq!(stored_f32(b"inf"), None);
-        // The word is no overflow.
+        // The word `inf` is not an overflow.
         assert_eq!(stored_f64(b"-inf"), Some(f64::NEG_INFINITY));
         assert_eq!(stored_f64(b"1e999"), None);
         assert_eq!(stored_f64(b"1e-999"), None);

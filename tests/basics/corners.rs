@@ -170,7 +170,7 @@ fn bins_of_headers_have_limits() {
     for (line, word) in [
         (
             "sfdd < d.rsf form=ascii > t.rsf; sfintbin < t.rsf".to_string(),
-            "must be a file of binary numbers, because its traces are not read in their order",
+            "must be a file of binary numbers, because its traces are read out of order: make one with sfdd form=native",
         ),
         (
             "sfintbin < d.rsf xmin=0 xmax=1000000 ymin=0 ymax=1000000".to_string(),

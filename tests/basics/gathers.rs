@@ -23,7 +23,7 @@ fn doubles(bench: &Bench, name: &str) -> Vec<f64> {
     bench.reals(name).into_iter().map(f64::from).collect()
 }
 
-/// Writes `cmp.rsf` with the bell on the hyperbola of 2 km/s that begins at 0.8 s.
+/// Writes `cmp.rsf` with the bell on the moveout hyperbola with t0 = 0.8 s and a velocity of 2 km/s.
 fn hyperbola(bench: &Bench) {
     let formula = bell("x1-sqrt(0.64+x2*x2/4)");
     bench.run(&format!(

@@ -90,7 +90,7 @@ fn names_of_stations_are_joined_as_their_traces_are() {
     }
 }
 
-/// The list of picked shots in a header is that of the shots in the data, also after some were left out or joined.
+/// The list of picked shots in a header is that of the shots in the data, even after some were left out or joined.
 #[test]
 fn lists_of_shots_follow_their_data() {
     let bench = Bench::new();

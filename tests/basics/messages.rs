@@ -115,7 +115,9 @@ const NUMBERS: &[Case] = &[
     ("sfspike n1=5 nsp=2 k1=1,6", &["k1=6", "5"]),
     (
         "sfwindow < a.rsf d1=0.1",
-        &["d1=0.1: the sampling of the input is 0.5, and the window can only be sampled more coarsely"],
+        &[
+            "d1=0.1: the sampling of the input is 0.5, and the window can only have the same or a coarser sampling",
+        ],
     ),
     (
         "sfput < a.rsf n1=2 data_format=native_complex esize=4",

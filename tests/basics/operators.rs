@@ -254,7 +254,7 @@ fn time_dispersion_is_an_operator() {
     bench.run("sftimedisp first=0.5 < x.rsf > y.rsf; sftimedisp inv=y first=0.5 < y.rsf > z.rsf");
     let [y, z] = ["y.rsf", "z.rsf"].map(|name| bench.reals(name));
     let off = |other: &[f32]| relative_difference(other, &series);
-    // z differs by rounding of single precision, measured 2e-7; y differs because the pulse of 4 samples is earlier by
+    // z differs by rounding in single precision (2e-7 measured); y differs because the pulse of 4 samples is earlier by
     // a fraction of a sample.
     assert!(off(&z) < 2e-6 && off(&y) > 1e-2, "{} {}", off(&z), off(&y));
     for (line, words) in [
@@ -348,7 +348,7 @@ fn small_words_of_madagascars_programs() {
     assert_eq!(bench.axes("t.rsf", 1)[0].o, 12.0);
     bench.run("sffft1 < t.rsf > d3.rsf");
     let (there, back) = (bench.complex("d3.rsf"), bench.complex("c.rsf"));
-    // The error is the rounding of two transforms of 40 numbers, measured 2e-7.
+    // The error is the rounding error of two transforms of 40 numbers; the measured value is 2e-7.
     assert!(relative_difference(there.iter().flatten(), back.iter().flatten()) < 2e-6);
     // A third name, which Madagascar's flows append, is ignored.
     let run = bench.sh("sfcmplx m.rsf d.rsf sfcmplx > e.rsf");

@@ -475,7 +475,7 @@ fn files_without_a_geometry_and_files_of_su_are_named() {
         "{}",
         run.err
     );
-    // Digits of a formula are rounded without a warning.
+    // Rounding by less than half a thousandth of the unit causes no warning.
     bench.run("sfpoints x=0 z=12.345678 > s.rsf; sfpoints x=1:3:1 z=12.345678 > r.rsf");
     let run = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
     assert!(run.code == 0 && !run.err.contains("rounded"), "{}", run.err);

@@ -318,7 +318,7 @@ fn numbers_of_samples_that_words_give() {
     let message = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=keys.rsf");
     assert!(
         message.contains(
-            "keys.rsf has 92 keys, but the 91 keys of SEG-Y and the keys that key1=, key2=, ... name make 91"
+            "keys.rsf has 92 keys, but the 91 keys of SEG-Y and those named by key1=, key2=, ... are 91 in all"
         ),
         "{message}"
     );

@@ -301,7 +301,7 @@ fn samples_outside_the_data_are_counted() {
             "sfremap1 o1=-0.1 d1=0.01 n1=70 < d.rsf",
             "20 of 70 new samples lie outside the data, which extend from 0 to 0.49",
         ),
-        // The finer sampling of the same number of intervals adds samples only within one interval after the end.
+        // A finer sampling with the same n1 d1 adds samples only within one old interval after the end.
         ("sfspline o1=0 d1=0.005 n1=100 < d.rsf", ""),
         ("sfremap1 d1=0.005 n1=100 < d.rsf", ""),
         (
@@ -403,7 +403,7 @@ fn disks_and_colours_that_do_not_suffice_are_named() {
     }
 }
 
-/// Files of values for the samples or traces of the data must have their axes in the order of the data, also if their
+/// Files of values for the samples or traces of the data must have their axes in the order of the data, even if their
 /// number is right.
 #[test]
 fn exchanged_axes_of_velocities_and_picks_are_refused() {

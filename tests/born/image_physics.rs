@@ -193,7 +193,7 @@ fn illumination(model: &Model, action: Action, depths: &[usize]) {
         let scale = [mean.powi(2) * stress, force, force, rotation, velocity][k];
         let apart = largest(values.map(|x| x / scale - expected[k] / scale));
         println!("{ndim}-D {action:?} {kind:?}: {apart:.1e}");
-        // The measured error is 0.6 % in the volume, which has the shortest waves, 0.2 % elsewhere, and 1e-17 where the
+        // The measured error is 0.6 % in 3-D, which has the shortest waves, 0.2 % in 2-D, and 1e-17 where the expected
         // value is zero.
         let tolerance = if expected[k] > 0.0 { 0.02 } else { 1e-16 };
         assert!(apart <= tolerance, "{ndim}-D {action:?} {kind:?}: {apart:e}");

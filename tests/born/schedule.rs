@@ -148,7 +148,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     [off(&adjoint), off(&gradient), drift]
 }
 
-/// In single precision the bound is that between devices and processors (1e-5), in double precision some hundred times
+/// In single precision the bound is that between devices and processors (1e-5), in double precision about a hundred times
 /// the rounding of a number, because of the number of steps; the largest measured values are 3e-6 and 6e-15.
 #[test]
 fn waves_that_run_backwards_give_the_same_within_rounding() {

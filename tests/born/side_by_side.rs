@@ -161,7 +161,7 @@ fn a_shot_that_fails_leaves_nothing_behind<A: Accelerator>(open: Open<A>) {
     let mut shots = shots(&case, 3);
     let data = vec![vec![1.0; alone.records() * alone.values()]; 3];
     let schedule = CheckpointSchedule::choose(case.nt, alone.sizes(), usize::MAX / 4).expect("it fits");
-    // The force overflows the cells where it acts.
+    // The force is so large that the fields overflow in the cells where it acts.
     shots[1].series.iter_mut().flatten().for_each(|x| *x = f32::MAX);
     company.next_shots(&shots).expect("points in the grid");
     let why = company

@@ -30,7 +30,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `taken` and
 static size_t taken[8], used = 0;
 static char journal[1 << 22];
 
-/* Called by the tests: the number of objects that have not been freed, and all calls in their order. */
+/* Called by the tests: the number of objects that have not been freed, and all calls in order. */
 int fake_live(void) { return live; }
 const char *fake_journal(void) { return journal; }
 

@@ -340,7 +340,7 @@ impl Banded {
         self.rows.len()
     }
 
-    /// Adds a coefficient times the square of a sum of unknowns.
+    /// Adds `cost` times the square of a linear combination of unknowns.
     fn add(&mut self, cost: f64, row: &[(usize, f64)]) {
         for (i, a) in row {
             for (k, b) in row.iter().filter(|(k, _)| k <= i) {

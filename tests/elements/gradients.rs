@@ -214,8 +214,8 @@ fn weak_sources_have_the_gradient_of_strong_ones() {
     }
 }
 
-/// Data with the time step of the run may end before it: after their end nothing is compared, and the adjoint run does
-/// not begin there.
+/// Data with the time step of the run may end before the run does: later records are not compared, but the adjoint run
+/// still begins at the end of the run.
 #[test]
 fn data_may_end_before_the_run() {
     let desk = desk();

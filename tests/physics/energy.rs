@@ -5,7 +5,7 @@
 //!
 //! The published one-way condition amplifies the shortest waves of the grid, and only the sponge in front of it
 //! prevents growth: a frame is stable if it is thick enough for its time step and S speed. The runs here have frames of
-//! 40 cells (20 in the volume) at two fifths of the largest time step of the interior.
+//! 40 cells (20 in 3-D) at two fifths of the largest time step of the interior.
 
 use crate::shots::{Ricker, Tape, largest, medium, records_of, run, run_on, shot};
 use kernels::Error;
@@ -16,7 +16,7 @@ use kernels::medium::{Speeds, Stiffness, Thomsen};
 use kernels::methods::displacement::{Shot, Snapshots, SourceKind};
 
 const STEPS: usize = 20_000;
-/// Two fifths of the limit in the plane, half of it in the volume.
+/// Two fifths of the limit in 2-D, half of it in 3-D.
 const DT: f32 = 0.09;
 
 /// VTI layers over a fault, with contrasts of up to a third.

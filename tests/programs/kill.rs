@@ -1,4 +1,4 @@
-//! Runs that are killed at any moment, also while a state is being written and while the disk is full, and continue
+//! Runs that are killed at any moment, even while a state is being written and while the disk is full, and continue
 //! from their last state on other slabs and threads, or on another number of GPUs: data, snapshots and maps have the
 //! same bits as in one run.
 //!

@@ -105,7 +105,7 @@ const SURVEYS: &str = "
 {image} image=pp,ss,pp < data.rsf > out.rsf
 1 image= has pp twice: give each image once
 {back} verb=y checkpoint=state < data.rsf > out.rsf
-0 a state takes 0.0000 GB in state and state.1 each
+0 a state takes 0.0000 GB in each of state and state.1
 {back} verb=y < data.rsf > out.rsf
 0 set-up ... s; 3 shots in ... s
 {back} verb=y shots=2 < data.rsf > out.rsf

@@ -176,7 +176,7 @@ fn a_source_in_the_first_cell_is_warned_of() {
         let desk = velocity_stress::desk(ndim);
         let line = velocity_stress::line(ndim);
         let expected =
-            "the source lies within one cell of the origin: check that sou= has the unit of the model, m";
+            "the source lies within one cell of the origin: check that sou= is in the unit of the model, m";
         for (x, warns) in [(0.12, true), (0.0, false), (10.0, false), (120.0, false)] {
             desk.dataset("near.rsf", &format!("n1={ndim} n2=1"), &vec![x; ndim]);
             let run = desk.ran(&format!(

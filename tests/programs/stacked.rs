@@ -196,7 +196,7 @@ fn groups_make_the_same_sums() {
             assert_eq!(warned, extra.contains("groups=9"), "{extra}: {run:?}");
         }
         if input == "data.rsf" {
-            // Single shots are read in their order, shots of groups at their positions.
+            // Single shots are read in order, shots of groups at their positions.
             for extra in ["groups=1", "groups=3"] {
                 desk.ran(&format!("cat inline.rsf | {line} {extra} > out.rsf"));
                 assert!(bits(&desk, &beside) == expected, "{line} {extra}: from a pipe");

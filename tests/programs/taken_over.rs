@@ -47,8 +47,8 @@ fn data_that_were_changed_are_not_taken_over() {
     assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
-/// Three of several differences are listed: first differences in this run's parameters, in their order, then parameters
-/// that it lacks.
+/// Three of several differences are listed: first differences in this run's parameters, in order, then parameters that
+/// it lacks.
 #[test]
 fn three_differences_of_parameters_are_listed() {
     let desk = desk(2);

@@ -135,8 +135,8 @@ fn images_take_data_of_any_sampling() {
     assert!(off < 0.05, "{off}");
 }
 
-/// Data with the time step of the run may end before it: after their end nothing is compared, and the adjoint run does
-/// not begin there.
+/// Data with the time step of the run may end before the run does: later records are not compared, but the adjoint run
+/// still begins at the end of the run.
 #[test]
 fn data_may_end_before_the_run() {
     let desk = observed();

@@ -123,7 +123,7 @@ fn taylor<const D: usize>(
         "{D}-D {case:?} {parameters:?}: {far:.2e} and {near:.2e} from differences, order {:.2}",
         (far / near).log2()
     );
-    // The ratio is a quarter, and 2e-5 are for rounding.
+    // The expected ratio is a quarter; 2e-5 allows for rounding.
     assert!(
         largest([near]) < 2e-3 && near < 0.27 * far + 2e-5,
         "{near:e} {far:e}"

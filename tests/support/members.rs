@@ -25,7 +25,7 @@ pub struct Member {
 pub struct Met<R> {
     /// Results by rank.
     pub answers: Vec<R>,
-    /// Messages of each rank in their order.
+    /// Messages of each rank, in order.
     pub sent: Vec<Vec<Option<usize>>>,
 }
 

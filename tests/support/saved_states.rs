@@ -159,7 +159,7 @@ impl Draw {
         sizes
     }
 
-    /// The same slabs, distributed to ranks in their order.
+    /// The same slabs, distributed to ranks in order.
     pub fn ranks(&mut self, slabs: &[usize]) -> Vec<Vec<usize>> {
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for &slab in slabs {

@@ -106,7 +106,7 @@ impl Matter {
 /// Matter as a function of the radius inside a layer.
 #[derive(Clone, Debug)]
 pub enum Profile {
-    /// A formula of the radius (m).
+    /// A function of the radius (m).
     Formula(fn(f64) -> Matter),
     /// Ascending radii (m) and the material at each of them, interpolated linearly.
     Table(Vec<(f64, Matter)>),

@@ -151,7 +151,7 @@ impl Message {
         self
     }
 
-    /// The remedies that the message names, in their order.
+    /// The remedies that the message names, in order.
     pub fn hints(&self) -> impl Iterator<Item = Hint> {
         self.0.iter().filter_map(|part| match part {
             Part::Hint(hint) => Some(*hint),

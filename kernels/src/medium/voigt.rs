@@ -88,7 +88,7 @@ impl Table {
         places
     }
 
-    /// Names of the planes of a file, in their order.
+    /// Names of the planes of a file, in order.
     pub fn file_names(&self) -> Vec<&'static str> {
         self.file_order().into_iter().map(|k| self.names[k]).collect()
     }

@@ -7,8 +7,8 @@
 //! coupling of fluids and solids.
 //!
 //! If masses are redistributed, the eigenvalue of an element changes at most by the largest factor by which the masses
-//! of its points change. Many eigenvalues are therefore known closely without computation, or known to be far below
-//! the largest one (`Rule`).
+//! of its points change. Many eigenvalues are therefore known within narrow bounds without computation, or known to be
+//! far below the largest one (`Rule`).
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -88,7 +88,7 @@ const LOOSE: f64 = 0.03;
 /// The elements whose eigenvalues are computed after masses are redistributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rule {
-    /// Elements that may have the largest eigenvalue, and those whose eigenvalue is not closely known.
+    /// Elements that may have the largest eigenvalue, and those whose eigenvalue is known only within wide bounds.
     Needed,
     /// Elements whose eigenvalue may be close to the largest one.
     Near,

@@ -5,7 +5,7 @@ use crate::time_loop::Part;
 use crate::{Error, Hint, message};
 use std::ops::Range;
 
-/// The requirements of a method for slabs.
+/// What a method requires of slabs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cutting {
     /// Smallest number of planes of a slab, and smallest number of planes of an edge, which is computed before halos

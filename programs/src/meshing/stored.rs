@@ -311,7 +311,7 @@ pub fn check(material: &Material) -> Result<()> {
 /// Opens standard output with the axes of `count` elements.
 ///
 /// # Errors
-/// Returns an error if standard output cannot be written.
+/// Returns an error if standard output cannot be written to.
 pub fn elements(job: &mut Job, per_element: usize, count: usize) -> Result<Output> {
     let mut whole = job.output()?;
     whole.set_kind(Kind::Int);

@@ -100,8 +100,8 @@ impl Timing {
     pub fn jump(&self) -> Option<String> {
         (self.begins > AT_REST).then(|| {
             format!(
-                "the wavelet begins with {:.0} % of its largest value, and this jump contains all frequencies, up to {:.4}: delay it, with samples before \
-that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or later), before looking at the grid",
+                "the wavelet begins with {:.0} % of its largest value, and this jump contains all frequencies, up to {:.4}: delay it, \
+and let its samples grow from 0 (the middle of a Ricker wavelet of frequency f must come at 1.5/f or later); only then refine the grid",
                 100.0 * self.begins, self.band.max
             )
         })

@@ -375,7 +375,7 @@ fn named(
 ) -> anyhow::Result<Vec<Properties>> {
     if ranks > 1 && !list.len().is_multiple_of(ranks) {
         bail!(
-            "gpu= names {} GPUs for {ranks} ranks of this host: name the same number for each rank, all in \
+            "gpu= names {} GPUs for {ranks} ranks on this host: name the same number for each rank, all in \
             one list",
             list.len()
         );
@@ -412,7 +412,7 @@ fn first(
         let apart = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() && existing.len() == count;
         if !apart {
             bail!(
-                "{ranks} ranks of this host request ngpu={count} GPUs each, but there are {} ({}); start \
+                "{ranks} ranks on this host request ngpu={count} GPUs each, but there are {} ({}); start \
                 fewer ranks, name GPUs by gpu= (several ranks may share one), or set CUDA_VISIBLE_DEVICES \
                 for each rank",
                 existing.len(),

@@ -1,5 +1,5 @@
 //! Computes the shots of a survey on several ranks, and on several groups of GPUs or threads in each of them. Rank 0
-//! receives all shots in their order, or their sums ([`sum`]).
+//! receives all shots in order, or their sums ([`sum`]).
 
 #[cfg(test)]
 mod among_ranks;
@@ -99,7 +99,7 @@ pub fn of_rank<S: Clone>(todo: &[S], world: &World) -> Vec<S> {
     todo.iter().skip(rank).step_by(ranks).cloned().collect()
 }
 
-/// Computes the shots `todo` with the workers of all ranks; on rank 0 `take` gets all of them in their order.
+/// Computes the shots `todo` with the workers of all ranks; on rank 0 `take` gets all of them in order.
 /// All ranks call it with the same `todo`. If `take` fails, it does not wait for the other ranks.
 pub fn in_order(
     todo: &[usize],
@@ -118,7 +118,7 @@ pub fn in_order(
 }
 
 /// Sums shots: every rank adds the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 receives the
-/// nodes in their order.
+/// nodes in order.
 pub fn summed(
     nodes: &[Range<usize>],
     workers: Workers<'_>,
@@ -156,8 +156,8 @@ fn make_all(
     })
 }
 
-/// On rank 0, takes all of `todo` in their order, its own shots from `make`. On another rank, sends its own
-/// shots in their order.
+/// On rank 0, takes all of `todo` in order, its own shots from `make`. On another rank, sends its own
+/// shots in order.
 fn hand_on<S>(
     todo: &[S],
     make: &mut dyn FnMut(&S) -> Outcome,

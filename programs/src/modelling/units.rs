@@ -132,14 +132,14 @@ pub fn sources(job: &Job, count: usize) {
         format!("all {count} sources lie")
     };
     job.warn(&format!(
-        "{who} within one cell of the origin: check that sou= has the unit of the model, m"
+        "{who} within one cell of the origin: check that sou= is in the unit of the model, m"
     ));
 }
 
 /// Warns that all receivers lie in a part of the model as small as `part`.
 pub fn receivers(job: &Job, count: usize, part: &str) {
     job.warn(&format!(
-        "all {count} receivers lie within {part}: check that rec= has the unit of the model, m"
+        "all {count} receivers lie within {part}: check that rec= is in the unit of the model, m"
     ));
 }
 

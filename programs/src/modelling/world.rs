@@ -27,11 +27,11 @@ pub fn of_another(words: String) -> anyhow::Error {
 /// The position of a rank among the ranks of its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
-    /// The number of ranks of this host that precede this one.
+    /// The number of ranks on this host that precede this one.
     pub place: usize,
-    /// The number of ranks of this host.
+    /// The number of ranks on this host.
     pub ranks: usize,
-    /// The number of ranks of this host that may use the same cores.
+    /// The number of ranks on this host that may use the same cores.
     pub sharing: usize,
 }
 

@@ -64,7 +64,7 @@ pub fn data_file(path: &Path, header: &Header) -> Result<Option<DataFile>> {
     }))
 }
 
-/// Whether both files exist and are different files.
+/// Whether the first file exists and is not the second one.
 fn is_other(one: &Path, other: &Path) -> bool {
     let id = |path: &Path| File::open(path).ok().and_then(|file| file_id(&file));
     id(one).is_some_and(|one| id(other) != Some(one))

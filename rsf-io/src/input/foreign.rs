@@ -105,7 +105,7 @@ pub(super) fn emptied(ids: &[FileId]) -> &'static str {
     }
 }
 
-/// The first three of `bytes` as native f32 numbers, if nearly all of the numbers have plausible magnitudes.
+/// The first three native f32 numbers in `bytes`, as text, if nearly all of the numbers have plausible magnitudes.
 fn reals(bytes: &[u8]) -> Option<String> {
     let values: Vec<f32> = bytes
         .chunks_exact(4)

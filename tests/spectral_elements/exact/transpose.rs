@@ -87,7 +87,7 @@ pub fn numbers(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Random perturbations of the parameters by some thousandths.
+/// Random perturbations of the parameters by a few thousandths.
 pub fn units(parameters: Parameters, [vp, vs, density]: [f64; 3]) -> Vec<f64> {
     let units = match parameters {
         Parameters::Speeds => vec![vp, vs, density],

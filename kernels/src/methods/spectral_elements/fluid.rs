@@ -136,7 +136,7 @@ impl<const D: usize> Coupling<D> {
         }
     }
 
-    /// Adds the normal displacement of the solid to the fluid.
+    /// Adds the normal displacement of the solid to the forces on the fluid.
     fn push_fluid(&self, displacement: &[[Number; D]], forces: &mut [[Number; 1]]) {
         for ((place, point), n) in self.places.iter().zip(&self.normals) {
             let mut sum = 0.0;

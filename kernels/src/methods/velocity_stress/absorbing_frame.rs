@@ -38,12 +38,12 @@ impl Frame {
     }
 }
 
-/// A cell of the model in whose medium the wavefield of the adjacent layers grows: `[z, x, y]` in padded indices, and
-/// the axes of the plane in which it grows.
+/// A cell of the model in whose medium the adjacent layers are unstable: `[z, x, y]` in padded indices, and the axes of
+/// the plane in which the wavefield grows.
 pub type Growing = ([usize; 3], [usize; 2]);
 
 impl Frame {
-    /// The first cell on a face with layers whose medium makes their wavefield grow (by [`cpml::holds`] in a plane
+    /// The first cell on a face with layers whose medium makes them unstable (by [`cpml::holds`] in a plane
     /// through the face's normal), among the planes of the model that `medium` holds.
     pub fn first_growing<T: Real>(&self, medium: &Medium<T>) -> Option<Growing> {
         if matches!(self.absorber, Absorber::Sponge(_)) {

@@ -1,4 +1,4 @@
-//! Searches a model for media in which the wavefield of the layers grows, while the model is read, for callers that
+//! Searches a model for media in which the layers are unstable, while the model is read, for callers that
 //! do not keep it.
 
 use super::absorbing_frame::{Absorber, Frame, Growing, places};

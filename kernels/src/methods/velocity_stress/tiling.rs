@@ -34,8 +34,8 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// Number of rows of fields, medium and neighbours that a stage uses at once per row, with derivatives of `half`
-    /// weights.
+    /// Number of rows (of fields, medium and neighbours) that a stage has in use for each computed row, with derivatives
+    /// of `half` weights.
     pub const fn in_use(half: usize) -> usize {
         6 * half + 15
     }

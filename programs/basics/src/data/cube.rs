@@ -429,7 +429,7 @@ impl Printer {
     /// Flushes the buffer.
     ///
     /// # Errors
-    /// Returns an error if standard output was closed when the program began, or cannot be written.
+    /// Returns an error if standard output was closed when the program began, or cannot be written to.
     pub fn finish(mut self) -> Result<()> {
         rsf_io::ensure_stdout("file.txt")?;
         let done = if self.open { self.sink.flush() } else { Ok(()) };
@@ -442,7 +442,7 @@ impl Printer {
                 self.open = false;
                 Ok(())
             }
-            other => other.context("standard output cannot be written"),
+            other => other.context("cannot write to standard output"),
         }
     }
 }

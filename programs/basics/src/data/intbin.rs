@@ -73,7 +73,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let traces = input.len() / n as u64;
     ensure!(
         input.is_seekable(),
-        "{} must be a file of binary numbers, because its traces are not read in their order",
+        "{} must be a file of binary numbers, because its traces are read out of order: make one with sfdd form=native",
         input.name()
     );
     let mut head = job.input("head")?;

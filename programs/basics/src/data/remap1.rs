@@ -12,8 +12,8 @@ pub static SPEC: Program = Program {
     name: "sfremap1",
     about: "Interpolate along axis 1 without overshooting (ENO).",
     usage: "< in.rsf n1= o1= d1= [pattern=other.rsf] order=3 > out.rsf",
-    comments: "Each new sample comes from a polynomial through order= samples around it: the one whose highest \
-difference is smallest, or the mean of two that are equally good. Jumps therefore remain jumps. Outside the samples \
+    comments: "Each new sample comes from a polynomial through order= samples around it: the one with the smallest \
+difference of the highest order, or the mean of two that are equally good. Jumps therefore remain jumps. Outside the samples \
 the outermost polynomial is continued.\n\n\
 Differs from Madagascar: d1=0 in the header is an error.",
     example: "sfremap1 < coarse.rsf n1=1001 d1=0.002 > fine.rsf",
@@ -82,8 +82,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Computes the roughness of every run of `order` neighbouring samples: the absolute value of its highest
-/// difference, in the precision of the samples, so that runs on the same polynomial are equally rough.
+/// Computes the roughness of every run of `order` neighbouring samples: the absolute value of its difference of the
+/// highest order, in the precision of the samples, so that runs on the same polynomial are equally rough.
 fn rate(line: &[f32], order: usize, roughness: &mut Vec<f32>) {
     roughness.clear();
     roughness.extend_from_slice(line);

@@ -151,7 +151,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
             let jump = nearest(samples(0.0, given, d));
             ensure!(
                 jump >= 1,
-                "d{i}={given}: the sampling of the input is {d}, and the window can only be sampled more coarsely"
+                "d{i}={given}: the sampling of the input is {d}, and the window can only have the same or a coarser sampling"
             );
             jump
         }

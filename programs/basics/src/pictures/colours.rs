@@ -19,7 +19,7 @@ pub const WHITE: Rgb = [255, 255, 255];
 /// The colour of grid lines and zero lines.
 pub const PALE: Rgb = [205, 205, 205];
 
-/// A table of colours.
+/// The colours of a scale from its low to its high end, and whether values beyond the ends are marked.
 #[derive(Clone, Debug)]
 pub struct Colours {
     table: Vec<Rgb>,

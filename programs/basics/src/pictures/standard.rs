@@ -135,7 +135,7 @@ impl Turns {
         ))
     }
 
-    /// The sides on which the horizontal and the vertical axis are written, if at all.
+    /// The sides on which the horizontal and the vertical axis are drawn, if at all.
     fn edges(&self, job: &Job) -> Result<(Option<Edge>, Option<Edge>)> {
         let want = |name: &str| -> Result<bool> { Ok(job.flag("wantaxis")? && job.flag(name)?) };
         let (one, two) = (want("wantaxis1")?, want("wantaxis2")?);

@@ -37,8 +37,8 @@ struct SavedState {
 }
 
 impl Resumed {
-    /// Reads the header of the state, compares it with this run except for the model, and makes the outputs
-    /// that are opened next continue. All ranks must call it.
+    /// Reads the header of the state, compares it with this run except for the model, and prepares the outputs that are
+    /// opened next to continue those of the interrupted run. All ranks must call it.
     pub fn open(
         job: &mut Job,
         file: &Path,

@@ -176,7 +176,7 @@ impl Kept {
         {
             let size = gigabytes(owned_bytes(&[sums]) as f64);
             let file = file.display();
-            job.say(&format!("a state takes {size} in {file} and {file}.1 each"));
+            job.say(&format!("a state takes {size} in each of {file} and {file}.1"));
         }
         let identity = self.identity.take().map(|identity| identity.over(model));
         self.store = Arc::new(Store::new(job, self.wishes.file.clone(), identity));

@@ -21,7 +21,7 @@ pub enum Stations<'a> {
     Shared(Box<dyn FnMut(usize) -> Begun<'a> + 'a>),
 }
 
-/// Computes shots with the workers of all ranks; on rank 0 `take` receives them in their order.
+/// Computes shots with the workers of all ranks; on rank 0 `take` receives them in order.
 pub fn each(
     stations: Stations<'_>,
     (shots, world): (Range<usize>, &World),

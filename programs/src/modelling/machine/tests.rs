@@ -54,7 +54,7 @@ fn place(place: usize, ranks: usize) -> Places {
     }
 }
 
-/// Subdomains are counted over all ranks, in their order, on any hosts.
+/// Subdomains are counted over all ranks, in order of rank, on any hosts.
 #[test]
 fn parts_of_ranks_lie_behind_each_other() {
     let parts = [2, 1, 3];
@@ -103,7 +103,7 @@ fn slabs_of_ranks_lie_behind_each_other() {
     assert_eq!(slabs, [first, second]);
 }
 
-/// A plan has the lines of all ranks in their order, each after its processors, and the time of the slowest.
+/// A plan has the lines of all ranks in order, each after its processors, and the time of the slowest.
 #[test]
 fn plans_of_ranks_have_the_lines_of_all() {
     let of = |world: &World| {
@@ -238,7 +238,7 @@ fn gpus_are_taken_by_their_numbers() {
         (
             &[0, 1, 2][..],
             place(0, 2),
-            "gpu= names 3 GPUs for 2 ranks of this host",
+            "gpu= names 3 GPUs for 2 ranks on this host",
         ),
         (&[6], place(0, 1), "gpu=6: there is no such GPU"),
         (&[-1], place(0, 1), "gpu=-1: there is no such GPU"),
@@ -260,7 +260,7 @@ fn gpus_are_taken_by_their_numbers() {
         (
             2,
             place(0, 4),
-            "4 ranks of this host request ngpu=2 GPUs each, but there are 6 (0, 1, 2, 3, 4, 5)",
+            "4 ranks on this host request ngpu=2 GPUs each, but there are 6 (0, 1, 2, 3, 4, 5)",
         ),
         (
             7,

@@ -97,7 +97,7 @@ fn share_words((pieces, bytes): (&[usize], usize), longest: f64, (step, hides): 
     let word = if longest < step * hides {
         "hidden behind the interior"
     } else {
-        "longer than the interior hides"
+        "longer than the interior can hide"
     };
     format!(
         "{} (timed now), {:.0} % of a step of {:.2} ms: {word}",
@@ -133,6 +133,9 @@ mod tests {
         let text = |hides: f64| share_words((&[2, 1], 500_000), 0.002, (0.008, hides));
         let expected = "exchange 1.50 MB per step to and from each neighbour, 2.00 ms from host to host (timed now), 25 % of a step of 8.00 ms";
         assert_eq!(text(0.5), format!("{expected}: hidden behind the interior"));
-        assert_eq!(text(0.2), format!("{expected}: longer than the interior hides"));
+        assert_eq!(
+            text(0.2),
+            format!("{expected}: longer than the interior can hide")
+        );
     }
 }

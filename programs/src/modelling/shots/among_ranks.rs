@@ -28,7 +28,7 @@ fn shot(number: usize, values: Vec<f32>) -> ShotResult {
     }
 }
 
-/// Rank 0 takes all shots in their order, each from the rank whose turn it was.
+/// Rank 0 takes all shots in order, each from the rank whose turn it was.
 #[test]
 fn shots_of_ranks_come_in_their_order() {
     let todo = [3, 4, 6, 7, 9, 10, 11];

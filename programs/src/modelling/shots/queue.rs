@@ -37,7 +37,7 @@ struct Desk {
     outcomes: BTreeMap<usize, Outcome>,
 }
 
-/// A function that requests all shots in their order, with the function that it is given.
+/// A function that requests all shots in order, with the function that it is given.
 pub type HandOn<'a> = &'a mut dyn FnMut(Make<'_>) -> anyhow::Result<()>;
 
 /// A function that returns the outcome of the shot with this index.

@@ -103,7 +103,7 @@ pub fn nodes_of_ranks(shots: Range<usize>, most: usize, world: &World) -> Vec<Ra
     shorter.unwrap_or(single)
 }
 
-/// The outcome of a node: the sum of its shots, which `next` returns in their order, and the further results of each of
+/// The outcome of a node: the sum of its shots, which `next` returns in order, and the further results of each of
 /// them, one after the other.
 pub(super) fn of_node(node: &Range<usize>, next: &mut dyn FnMut() -> Outcome) -> Outcome {
     let (mut sum, mut all) = (TreeSum::default(), ShotResult::default());

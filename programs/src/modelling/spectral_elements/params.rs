@@ -78,9 +78,9 @@ const RECORDED: &[Param] = &[
     Param::string("data")
         .default("velocity")
         .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain, rotation or das; snapshots hold velocities, or pressure with data=pressure"),
-    Param::output("velocity").doc("file for the velocity, too, if data= is displacement or acceleration; not with pgv=, pgd= or pga="),
-    Param::output("displacement").doc("file for the displacement, too, if data= is velocity; not with pgv=, pgd= or pga="),
-    Param::output("acceleration").doc("file for the acceleration, too, if data= is velocity"),
+    Param::output("velocity").doc("file for the velocity, in addition to data=displacement or data=acceleration; not with pgv=, pgd= or pga="),
+    Param::output("displacement").doc("file for the displacement, in addition to data=velocity; not with pgv=, pgd= or pga="),
+    Param::output("acceleration").doc("file for the acceleration, in addition to data=velocity"),
     Param::input("along").doc("with data=das: direction x[, y], z of the fibre, one for all receivers or one for each"),
     Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of the \
     fibre over which the strain is averaged, m; 0: the strain at the receiver"),

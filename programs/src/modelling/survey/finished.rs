@@ -57,7 +57,7 @@ struct Held {
 pub struct Finished {
     /// One file per quantity.
     files: Vec<Held>,
-    /// The shots that need not be computed again, in their order.
+    /// The shots that need not be computed again, in ascending order.
     pub shots: Vec<usize>,
 }
 

@@ -307,7 +307,7 @@ fn set_up<M: Survey>(
     if let Some(file) = wishes.file.as_ref().filter(|_| job.flag("verb").unwrap_or(false)) {
         let (file, size) = (file.display(), gigabytes(bytes as f64));
         job.say(&format!(
-            "a state takes {size}, in memory and in {file} and {file}.1 each"
+            "a state takes {size} in memory, and as much in each of {file} and {file}.1"
         ));
     }
     let identity = identity.map(|identity| identity.over(model));

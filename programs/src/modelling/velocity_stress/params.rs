@@ -100,7 +100,7 @@ record. Further quantities of the same run are written to separate files, as in 
 displacement=u.rsf, with the same bits as in separate runs. dtout= resamples all of them to the same times, from 0 \
 (the beginning of the run) on; before that, frequencies above the new Nyquist frequency are removed (with a warning if \
 the sources have them), and those above 0.68 of it are weakened. Where waves still arrive at the end of the run, the \
-last three or four samples are inexact, because the filter needs the records after them. tdc=y changes the time \
+last three or four samples are inexact, because the filter needs later records. tdc=y changes the time \
 functions of the sources before the run and all records after it so that the records have exact time at any stable \
 step. Time functions must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end \
 of the run, which takes a few steps more, and the last lines of plan=y and verb=y give the error of the time step. \
@@ -127,8 +127,8 @@ ranks (mpirun -n 4 sfvsfd3d-gpu ... ngpu=2). Each rank uses ngpu= GPUs of its ho
 divided among them: each rank reads its own part of the model (but all of qp= and qs=) and writes its own part of the \
 snapshots; rank 0 writes the data and pgv=.";
 
-/// The parameters that all programs of this method share, with the parameters that a program adds: for points, outputs,
-/// snapshots, and the devices.
+/// The parameters that all programs of this method share, with those that a program adds for points, outputs, snapshots
+/// and devices.
 macro_rules! shared {
     ([$($where:expr),*] [$($outputs:expr),*] [$($more:expr),*] [$($machine:expr),*]) => {
         &[
@@ -208,7 +208,6 @@ macro_rules! shared {
 
 pub(super) use shared;
 
-/// The density, and the points of sources and receivers.
 pub(super) const DEN: Param = Param::input("den").known_as(&["rho", "ro"]).doc("density, kg/m3");
 pub(super) const SOU: Param = Param::input("sou")
     .recipe(COORDINATES)
@@ -239,12 +238,12 @@ macro_rules! params {
         ] [
             WFL,
             Param::output("velocity").doc("file for the velocity, if data= is another quantity"),
-            Param::output("displacement").doc("file for the displacement, too"),
-            Param::output("acceleration").doc("file for the acceleration, too"),
-            Param::output("pressure").doc("file for the pressure, too"),
-            Param::output("strain").doc("file for the strain, too"),
-            Param::output("rotation").doc("file for the rotation, too"),
-            Param::output("das").doc("file for the strain along the fibre, too"),
+            Param::output("displacement").doc("file for the displacement, in addition to data="),
+            Param::output("acceleration").doc("file for the acceleration, in addition to data="),
+            Param::output("pressure").doc("file for the pressure, in addition to data="),
+            Param::output("strain").doc("file for the strain, in addition to data="),
+            Param::output("rotation").doc("file for the rotation, in addition to data="),
+            Param::output("das").doc("file for the strain along the fibre, in addition to data="),
             Param::input("along").doc("with data=das or das=: direction x[, y], z of the fibre, one for all receivers or one for each"),
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das or das=: \
             length of the fibre over which the strain is averaged, m; 0: the strain at the receiver"),

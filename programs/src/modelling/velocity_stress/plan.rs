@@ -117,7 +117,7 @@ pub fn layers_that_grow(
     if let Some((cell, [a, b])) = all.iter().filter_map(read).min_by_key(Frame::order) {
         run.shot.frame.absorber = Absorber::Sponge(job.double("edge")?);
         job.warn(&format!(
-            "CPML would grow in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which needs nb= of 20 or more",
+            "CPML would be unstable in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which needs nb= of 20 or more",
             run.padded.describe(cell), AXES[a], AXES[b]
         ));
     } else if job.choice("absorb")? == "cpml" {

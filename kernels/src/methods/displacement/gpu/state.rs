@@ -11,7 +11,7 @@ use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Address of a block in the level of an array.
+    /// Address of a block of an array, in the time level that holds the array.
     fn block_at(&self, array: usize, block: usize) -> u64 {
         let p = &self.setup.padded;
         let (component, plane) = component_and_plane(p, block);

@@ -62,7 +62,7 @@ pub struct AdjointLayers<T> {
     lines: [Option<Lines>; 3],
     /// Where rows start in a plane, by axis.
     starts: [Vec<usize>; 3],
-    /// Memory per plane and entry, by axis.
+    /// Number of values of an entry per plane, by axis.
     plane: [usize; 3],
     /// Offset from one entry to the next, by axis.
     component: [usize; 3],

@@ -1,6 +1,6 @@
 //! Which images a run accumulates: their kinds and lags.
 
-/// The wave types that an image correlates: first in the forward wavefield, then in the data.
+/// The wave types that an image correlates: first in the forward wavefield, then in the adjoint wavefield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// P waves with P waves.

@@ -254,7 +254,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         self.places.first().map_or(0, |p| own(p).start)..self.places.last().map_or(0, |p| own(p).end)
     }
 
-    /// The first cell read so far whose anisotropy makes the wavefield of the layers grow.
+    /// The first cell read so far whose anisotropy makes the layers unstable.
     pub fn growing(&self) -> Option<Growing> {
         self.watch.growing()
     }

@@ -34,7 +34,7 @@ struct Extract {
     REAL *kept[2];         // the running and the previous value of each entry; null where readings are recorded directly
     REAL *record;          // null: nothing is recorded
     REAL dt;
-    int integral;          // the running value is the integral, otherwise the rate of change
+    int integral;          // 1 if the record holds the integral of the readings, 0 if it holds their rate of change
     int count;             // number of values of a record
 };
 

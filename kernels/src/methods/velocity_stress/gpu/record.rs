@@ -189,7 +189,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let r = &mut self.records;
         let record: &[T] = bytemuck::cast_slice(r.ring.take(&self.accelerator)?);
         if record.len() == out.len() {
-            // A single slab reads all values, in their order.
+            // A single slab reads all values, in order.
             out.copy_from_slice(record);
             return Ok(());
         }

@@ -133,7 +133,7 @@ fn sources(job: &mut Job) -> Result<Vec<Source>> {
         );
         ensure!(
             name != "input" || sources.is_empty(),
-            "input= names a second dataset in addition to standard input"
+            "input= names a second dataset in addition to standard input, which formulas call input, too: leave out one of them, or choose another name"
         );
         let input = job.open_as(format!("{name}={}", path.to_string_lossy()), &path)?;
         if sources.is_empty() {

@@ -227,8 +227,8 @@ fn fields(job: &Job, headers: Option<&Input>) -> Result<Vec<Field>> {
     fields.extend(extra_fields(job, Some(input.header()))?);
     ensure!(
         fields.len() == input.axis(1).n,
-        "{} has {} keys, but the 91 keys of SEG-Y and the keys that key1=, key2=, ... name make {}: give the missing \
-        key#=",
+        "{} has {} keys, but the 91 keys of SEG-Y and those named by key1=, key2=, ... are {} in all: give one key#= for \
+        each further key",
         input.name(),
         input.axis(1).n,
         fields.len()

@@ -38,7 +38,7 @@ impl BySources {
         let forces = forces.count();
         ensure!(
             forces == 0 || forces == run.sources.len(),
-            "sougrad= and stfgrad= take sources of one kind, but this run has {forces} forces and {} moments: run them one after the other",
+            "sougrad= and stfgrad= take sources of one kind, but this run has {forces} forces and {} moments: give them to separate runs",
             run.sources.len() - forces
         );
         Ok(Some(Self {

@@ -186,7 +186,7 @@ impl ReverseSweep {
         (self.side_by_side * self.batches).min(self.shots)
     }
 
-    /// The expected seconds of a shot, also while other shots run, given the seconds of a forward step, and the seconds
+    /// The expected seconds of a shot, even while other shots run, given the seconds of a forward step, and the seconds
     /// of a step forward and back if all steps are kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (schedule, steps) = (&self.schedule, self.steps as f64);

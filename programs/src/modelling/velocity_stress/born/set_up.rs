@@ -27,7 +27,7 @@ pub struct SetUp {
     pub run: Run,
     /// The processors of each group of this rank, and its GPUs, if there are any.
     pub machines: Vec<Machine>,
-    /// The number of groups of all ranks of this host.
+    /// The number of groups of all ranks on this host.
     pub sharing: usize,
     /// The linear map from records to data.
     pub sampling: Sampling,

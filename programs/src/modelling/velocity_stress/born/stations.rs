@@ -113,7 +113,7 @@ impl Station {
         self.way.clone()
     }
 
-    /// Whether the chosen reverse sweep is as fast as another.
+    /// Whether the chosen reverse sweep is at least as fast as another; true if one of them is missing.
     pub fn is_as_quick_as(&self, other: Option<&ReverseSweep>) -> bool {
         let both = self.way.as_ref().zip(other);
         both.is_none_or(|(own, other)| !other.schedule.beats(&own.schedule, self.run.shot.nt))

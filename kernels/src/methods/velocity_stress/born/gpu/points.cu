@@ -52,13 +52,13 @@ struct Lists {
     const WIDE *cell;      // in the transpose: the cell of a list
     const REAL *weight;
     REAL *record;          // the record of the first shot
-    REAL *kept;            // running value, or previous value; null where readings are recorded directly
+    REAL *kept;            // integral, or previous value; null where readings are recorded directly
     const REAL *density;   // rho / (2 dt) on the nodes if adjoint velocities are stored times buoyancy, or null
     const REAL *after;     // velocities after the step
     REAL *gradient;        // sum for the gradient with respect to buoyancy; may be null
     WIDE len, stride[3], shot;
     REAL dt;
-    int integral, count;   // the running value is the integral, otherwise the previous value
+    int integral, count;   // 1 if `kept` holds the integral, 0 if it holds the previous value; number of values
     int of_shot;           // number of values of the record of a shot
 };
 

@@ -178,7 +178,7 @@ impl<A: Accelerator> Device<A> {
     /// Launches a kernel in the main stream.
     ///
     /// # Safety
-    /// `args` must be the structure of the kernel, with addresses that live until it is done.
+    /// `args` must be the structure of the kernel, with addresses that stay valid until it is done.
     pub unsafe fn launch<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.launch_in(Stream::Main, pass, dims, args) }
