@@ -73,7 +73,7 @@ fn large_snapshots_travel_in_pieces() {
     }
 }
 
-/// All blocks that a device holds are busy and every cell moves; twenty runs give the same bits.
+/// As many blocks run as a device can hold, and every cell moves; twenty runs give the same bits.
 #[test]
 fn a_full_device_gives_the_same_bits_every_time() {
     let Some(machines) = machines("a_full_device_gives_the_same_bits_every_time") else {

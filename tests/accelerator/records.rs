@@ -41,7 +41,7 @@ pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
     }
 }
 
-/// Records of elements go round, too, and nothing is written beyond the last slot of the ring.
+/// Records of runs on meshes fill the ring several times, too, and nothing is written beyond its last slot.
 pub fn a_ring_of_records_of_elements_goes_round<A: Accelerator>(machines: &Machines<A>) {
     let recipe = Recipe {
         rocks: DRY,

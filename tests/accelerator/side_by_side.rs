@@ -1,4 +1,4 @@
-//! Shots of the velocity-stress method side by side on one device: each gives the same bits as when it runs alone, also
+//! Shots of the velocity-stress method side by side on one device: each gives the same bits as when it runs alone, even
 //! in memory that other shots have previously used.
 
 use crate::runs::Machines;

@@ -40,7 +40,7 @@ fn cases() -> Vec<Case> {
         for _ in 0..100 {
             source(&mut s, [14.3, 25.6, 15.3], tensor, |_| 0.0);
         }
-        // All sources except one are silent after some steps.
+        // All sources except one are silent after 30 steps.
         s.series[1..].iter_mut().for_each(|series| series.truncate(30));
         // The points are between the nodes in all directions, so that every node of a patch has a weight.
         let count = if ndim == 2 { 10_000 } else { 1_000 };

@@ -66,7 +66,7 @@ fn terms<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Terms {
     }
 }
 
-/// The tiles that a run on this machine can be given, on quick machines also without bulk copies.
+/// The tiles that a run on this machine can be given; on quick machines also the tiles without bulk copies.
 pub fn listed<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Tile> {
     let terms = terms::<T, A>(machines, ndim);
     let mut tiles = Tile::all(&terms);

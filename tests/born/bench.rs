@@ -16,7 +16,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Case {
     pub ndim: usize,
-    /// Additional cells of the grid along each axis; along the second axis of a volume a third as many.
+    /// Additional cells of the grid along each axis; along the second axis in 3-D a third as many.
     pub more: usize,
     pub order: usize,
     pub sponge: bool,

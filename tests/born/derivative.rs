@@ -83,7 +83,8 @@ fn what_is_left_is_of_second_order() {
     }
 }
 
-/// The gradient of half the sum of squared residuals is compared for every parameter at ten cells, in a volume at four.
+/// The gradient of half the sum of squared residuals is compared for every parameter, at ten cells in 2-D and at four
+/// in 3-D.
 #[test]
 fn gradients_are_finite_differences() {
     for case in cases() {

@@ -300,7 +300,7 @@ fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
             },
         ];
         for (number, case) in inside.into_iter().chain(elsewhere).enumerate() {
-            // Schedules do not depend on the number of dimensions: in a volume, which takes longer, each case has one
+            // Schedules do not depend on the number of dimensions: in 3-D, which takes longer, each case has one
             // of the two schedules.
             let segments = match ndim {
                 2 => &[1, 4][..],

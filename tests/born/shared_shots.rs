@@ -357,7 +357,7 @@ pub mod emulated {
     }
 }
 
-/// Tests on the GPUs of this machine; a single GPU plays several devices.
+/// Tests on the GPUs of this machine; a single GPU serves as several devices.
 mod gpus {
     use super::{Arc, OpenAll};
     use crate::real;

@@ -1,4 +1,4 @@
-//! `cpml=` and the layers of SPECFEM3D's mesh folders, by the programs.
+//! Runs of the programs with `cpml=`, and with the layers of SPECFEM3D's mesh folders.
 
 use crate::desk::Desk;
 use crate::largest::{largest_difference, magnitude};

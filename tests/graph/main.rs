@@ -119,7 +119,7 @@ fn links_with_a_quiet_stage_give_the_same_bits_on_ranks() {
     }
 }
 
-/// Pieces and sums belong to their stage.
+/// Pieces are exchanged and summed after the stage to which they belong.
 #[test]
 fn exchanges_in_the_second_stage_give_the_same_bits() {
     let late = |mut part: Part| {

@@ -1,4 +1,4 @@
-//! Arrival times in anisotropic volumes, compared with the group velocities of the Christoffel equation (`c_ijkl n_j
+//! Arrival times in anisotropic media in 3-D, compared with the group velocities of the Christoffel equation (`c_ijkl n_j
 //! n_l g_k = rho v^2 g_i`, Cerveny 2001, eqs 2.2.21 and 2.4.47; solved in tests/support/christoffel.rs).
 //!
 //! A point force radiates every wave with the shape of its wavelet (Ben-Menahem & Sena 1990: the far-field Green's

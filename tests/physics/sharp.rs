@@ -1,5 +1,5 @@
-//! The effect of a sharp interface on the displacement method: centred differences across a node do not see a wave that
-//! alternates from node to node, and a jump of stiffness makes such a wave. Chapters 2 and 4 of the book print these
+//! The effect of a sharp interface on the displacement method: centred differences across a node are zero for a wave
+//! that alternates from node to node, and a jump of stiffness makes such a wave. Chapters 2 and 4 of the book print these
 //! figures.
 
 use crate::shots::{Ricker, largest, medium, records_of, run_on, shot};

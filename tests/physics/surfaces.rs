@@ -21,7 +21,7 @@ const AWAY: [f64; 2] = [2.0, 6.0];
 
 /// The errors of the Rayleigh wave at a surface.
 struct WaveErrors {
-    /// By how much the wave is too slow between the receivers, in per cent of its speed.
+    /// The amount by which the wave is too slow between the receivers, in per cent of its speed.
     slow: f64,
     /// Largest vertical displacement at the nearer receiver relative to the exact displacement, in per cent.
     amplitude: f64,

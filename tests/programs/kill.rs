@@ -358,7 +358,7 @@ fn elements_3d() {
     kill_and_go_on(9, elements(1500), 150, On::Cpu);
 }
 
-/// Kills runs on real GPUs, one or two. They take some seconds, because a GPU makes thousands of small steps per
+/// Kills runs on real GPUs, one or two. They take a few seconds, because a GPU makes thousands of small steps per
 /// second.
 fn on_gpus(salt: u64, run: (Desk, String), every: u64) {
     match real::gpus("runs that are killed and go on") {

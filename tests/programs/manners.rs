@@ -217,7 +217,7 @@ fn narrow_bells_are_warned_of() {
                 "{} {words} < wav.rsf > data.rsf",
                 line(2).replace("nbell=3", &format!("nbell={nbell}"))
             ));
-            let warning = format!("nbell={nbell} also excites slow waves of two nodes");
+            let warning = format!("nbell={nbell} also excites slow waves with a wavelength of two cells");
             assert_eq!(run.err.contains(&warning), warns, "{run:?}");
         }
     }

@@ -332,7 +332,7 @@ fn station_xml_without_stations_is_refused() {
     let run = desk.sh(&format!(
         "{run} layers=layers.txt {grid} utm=33 cmt=CMT stations=none.xml > no.rsf"
     ));
-    let expected = "it has no <Network> with a <Station>: it is not a StationXML file with stations";
+    let expected = "it has no <Network> with a <Station>: give a StationXML file with stations";
     assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
 }
 
@@ -409,7 +409,7 @@ fn quality_factors_beside_layers_need_their_grid() {
     assert!(run.code == 1 && run.err.contains(&expected), "{run:?}");
 }
 
-/// Weights have the axes of the data; their number does not suffice.
+/// Weights must have the axes of the data; the same number of values is not enough.
 #[test]
 fn weights_with_exchanged_axes_are_refused() {
     let desk = velocity_stress::desk(2);

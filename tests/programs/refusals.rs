@@ -277,7 +277,7 @@ fn an_unstable_time_step() {
         run.code == 1 && last.contains("unstable") && run.err.contains("memory "),
         "{run:?}"
     );
-    // Overflow needs some steps; it is checked at every tenth step.
+    // The overflow takes a few steps; values are checked at every tenth step.
     let longer: Vec<f32> = shot::wavelet(2).into_iter().chain([0.0; 600]).collect();
     let header = header.replace("n3=23", "n3=323");
     desk.dataset("wav.rsf", &header, &longer);

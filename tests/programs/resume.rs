@@ -177,7 +177,7 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     desk.dataset("other.rsf", &shot::wavelet_header(2), &wavelet);
     tried(
         &go.replace("wav.rsf", "other.rsf"),
-        &["sources of the first 20 steps differ from the state"],
+        &["sources of the first 20 steps differ from those in the state"],
     );
     let mut stiffness = shot::stiffness(2);
     stiffness[7] *= 1.0001;

@@ -141,7 +141,7 @@ fn contacts_of_fluids_cut_the_cells_that_they_cross() {
 #[test]
 fn horizons_in_the_first_cell_are_warned_of() {
     let desk = Desk::new();
-    let expected = "all horizons lie within 10 of z=0, which is the spacing along z: check that they have the units of \
+    let expected = "all horizons lie within 10 of z=0, which is the spacing along z: check that they are in the units of \
         the grid";
     for (horizons, warns) in [
         ("0.05,0.1", true),

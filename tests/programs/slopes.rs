@@ -89,7 +89,7 @@ fn dipping_interfaces_are_within_a_percent() {
 const NODES: usize = 101;
 const STEPS: usize = 440;
 
-/// Displacements along three axes of the frame of an interface through the centre of a volume, which dips by `dip`
+/// Displacements along three axes of the frame of an interface through the centre of a 3-D model, which dips by `dip`
 /// degrees towards an azimuth of `azimuth` degrees from x to y.
 fn in_a_volume([dip, azimuth]: [f64; 2], words: &str) -> Vec<f64> {
     let desk = Desk::new();
@@ -155,7 +155,7 @@ fn in_a_volume([dip, azimuth]: [f64; 2], words: &str) -> Vec<f64> {
         .collect()
 }
 
-/// The medium is that of the section. The misfit is compared with a flat interface on the same grid, whose own error is
+/// The medium is that of the 2-D test. The misfit is compared with a flat interface on the same grid, whose own error is
 /// 0.14 %.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]

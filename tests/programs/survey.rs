@@ -320,7 +320,7 @@ fn sources_are_estimated() {
 fn images_of_several_kinds() {
     for ndim in [2, 3] {
         let desk = model(ndim);
-        // In a volume there are half as many steps, which is still more than fit into the memory.
+        // In 3-D there are half as many steps, which is still more than fit into the memory.
         let line = line(ndim).replace("nt=60", if ndim == 3 { "nt=30" } else { "nt=60" });
         let words = |extra: &str| {
             let (_, words) = line.split_once(' ').unwrap();

@@ -64,7 +64,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     for case in [SOLID, WATER, losing(Grain::Fine), losing(Grain::Coarse)] {
         alike(&case, by_threads::<2>);
     }
-    // In a volume, elements are distributed as in a plane.
+    // In 3-D, elements are distributed as in 2-D.
     alike(&losing(Grain::Fine), by_threads::<3>);
 }
 

@@ -84,7 +84,7 @@ fn compare<const D: usize>(case: &Case) {
     for (number, source) in gradients.iter().enumerate() {
         for c in 0..D {
             let moved = |step: f64| central((case, &all), step, &|all, by| all[number].at[c] += by);
-            // In the volume second order is sufficient.
+            // In 3-D, second order is sufficient.
             let truth = match D {
                 2 => (4.0 * moved(1.0) - moved(2.0)) / 3.0,
                 _ => moved(1.0),

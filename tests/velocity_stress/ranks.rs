@@ -37,7 +37,7 @@ const VOLUME: [Parts; 4] = [
     &[&[8], &[8], &[8], &[9], &[8], &[8], &[9]],
 ];
 
-/// The frame is thicker at the ends of the planes of a volume, so that there is room for seven ranks.
+/// The frame is thicker at both ends of the slowest axis in 3-D, so that there is room for seven ranks.
 fn faces(ndim: usize, absorber: Absorber) -> Frame {
     let mut faces = frame(9, absorber);
     faces.cells[0] = [0, 5];

@@ -101,7 +101,7 @@ fn waves_cross_into_rock_of_another_q() {
     assert!(swapped > 0.08, "{swapped}");
 }
 
-/// With `c12 = -c66`, `c13 = -c55`, `c23 = -c44` the components decouple (tests/velocity_stress/anisotropy.rs), also
+/// With `c12 = -c66`, `c13 = -c55`, `c23 = -c44` the components decouple (tests/velocity_stress/anisotropy.rs), even
 /// with complex stiffnesses `c m(w)`: each is `exp(-i w tau)/(4 pi tau) sqrt(rho/(c c c))` with a complex `tau^2 = rho
 /// (x^2/c11 + y^2/c66 + z^2/c55)`. If Q of P and S differ, the couplings differ from the shear stiffnesses by a
 /// relative 1/Qp - 1/Qs, which affects the component of the force by its square.

@@ -1,12 +1,13 @@
 //! The one-way condition on the outer faces: a shear wave at normal incidence passes through a face without reflection.
 //!
-//! In the published form ([`Form::Box`]), over the cells 4, 3, 2, 1 from a face, in this order and in place (cell 0 is never touched):
+//! In the published form ([`Form::Box`]), over the cells 4, 3, 2, 1 from a face, in this order and in place (cell 0 is
+//! never touched):
 //! `next(i) = curr(i+1) + (curr(i) - next(i+1)) b`, `b = (1-q)/(1+q)`, `q = sqrt(c55/rho) dt/d`, with the speed at
 //! cell 4 (which equals that at the model's edge, as the frame extends the model). The faces are treated in the order
 //! z, x, y.
 //!
 //! The published form amplifies the shortest waves of the grid: without a thick sponge in front of it and a small time
-//! step it becomes unstable, also in the original programs. [`Form::Upwind`] is the implicit upwind form of the same
+//! step it becomes unstable, in the original programs, too. [`Form::Upwind`] is the implicit upwind form of the same
 //! condition, `next(i) = (curr(i) + q next(i+1)) / (1+q)`, which damps them.
 //!
 //! Every face uses c55, as published, for every symmetry class of the medium: waves with another normal speed have to

@@ -29,7 +29,7 @@ pub struct Matter {
 }
 
 impl Matter {
-    /// Isotropic matter of a density (kg/m3) and wave speeds (m/s).
+    /// Isotropic matter with this density (kg/m3) and these wave speeds (m/s).
     pub fn isotropic(density: f64, vp: f64, vs: f64, [q_kappa, q_mu]: [f64; 2]) -> Self {
         Self {
             density,
@@ -121,7 +121,7 @@ impl Profile {
     }
 }
 
-/// Interpolates linearly between the rows (for quality factors: their inverses); constant beyond them.
+/// Interpolates linearly between the rows (for quality factors: their inverses); values are constant beyond them.
 fn interpolated(rows: &[(f64, Matter)], radius: f64) -> Matter {
     let behind = rows
         .partition_point(|row| row.0 <= radius)
@@ -193,7 +193,7 @@ impl Radial {
     /// lies in one layer passes the radius of its middle and, in spite of rounding errors, never receives the material
     /// of the next layer.
     pub fn seen_from(&self, inside: f64, radius: f64) -> Matter {
-        // Points between the nodes of a curved element deviate from the sphere by some metres.
+        // Points between the nodes of a curved element deviate from the sphere by a few metres.
         let towards = radius + NUDGE * (inside - radius);
         let number = self.layers.partition_point(|layer| layer.top <= towards);
         let layer = &self.layers[number.min(self.layers.len() - 1)];

@@ -98,7 +98,7 @@ fn scan_is_exact_over_models_without_symmetry_planes() {
     }
 }
 
-/// Cells with nine non-zero coefficients out of 21 give the same result as cells with nine coefficients, also among
+/// Cells with nine non-zero coefficients out of 21 give the same result as cells with nine coefficients, even among
 /// cells with more.
 #[test]
 fn cells_with_symmetry_planes_among_others() {

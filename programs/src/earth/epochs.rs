@@ -94,7 +94,7 @@ pub fn stations(text_of_file: &str, when: Option<f64>) -> Result<StationSelectio
         }
     }
     if all.is_empty() {
-        bail!("it has no <Network> with a <Station>: it is not a StationXML file with stations");
+        bail!("it has no <Network> with a <Station>: give a StationXML file with stations");
     }
     let mut selection = StationSelection {
         stations: Vec::new(),

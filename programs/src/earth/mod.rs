@@ -33,5 +33,5 @@ pub use table::{Rock, Table};
 fn read_text(path: impl AsRef<Path>) -> Result<String> {
     String::from_utf8(fs::read(path)?)
         .ok()
-        .context("it is not UTF-8 text but binary, or text in another encoding")
+        .context("it is not UTF-8 text but binary, or text in another encoding: save it as UTF-8 text")
 }

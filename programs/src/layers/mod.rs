@@ -100,7 +100,7 @@ fn warn_of_other_units(job: &Job, horizons: &[Surface], z: &Axis) {
     let within = |horizon: &Surface| (1e-6..f64::from(z.d)).contains(&horizon.farthest());
     if !horizons.is_empty() && z.n > MANY && horizons.iter().all(within) {
         job.warn(&format!(
-            "all horizons lie within {} of z=0, which is the spacing along z: check that they have the units of the \
+            "all horizons lie within {} of z=0, which is the spacing along z: check that they are in the units of the \
             grid",
             z.d
         ));
@@ -162,9 +162,9 @@ impl Model {
         };
         if self.average && ratio > CONTRAST {
             job.warn(&format!(
-                "layers {layer} and {} differ by a factor of {ratio:.1} in c33 (rho vp^2): above {CONTRAST} nodes near \
-                the interface can be stiffer than both rocks by a third and more, which makes the stable time step \
-                shorter; a mesh (sfhexmesh) has no such nodes",
+                "layers {layer} and {} differ by a factor of {ratio:.1} in c33 (rho vp^2): above a factor of \
+                {CONTRAST}, nodes near the interface can be stiffer than both rocks by a third or more, so that the \
+                stable time step is shorter; a mesh (sfhexmesh) has no such nodes",
                 layer + 1
             ));
         }

@@ -150,7 +150,9 @@ impl Fine {
         };
         let cells: usize = axes.iter().map(|axis| axis.n).product();
         if input.len() != (cells * count) as u64 || density.len() != cells as u64 {
-            bail!("den= or standard input has more axes than a model: z, x[, y] and planes");
+            bail!(
+                "den= or standard input has more axes than a model, which has z, x[, y] and planes: sfwindow selects one model"
+            );
         }
         let grid = Grid { axes, ndim, kind };
         grid.refuse_what_is_too_large()?;
@@ -419,8 +421,9 @@ impl Line<'_> {
         }
     }
 
-    /// The direction (x, y, z; of any length) in which the medium changes most: the leading eigenvector of the structure tensor of
-    /// density, c33 and c55, from their first and second moments with Gaussian weights of one coarse spacing around the node.
+    /// The direction (x, y, z; of any length) in which the medium changes most: the leading eigenvector of the structure
+    /// tensor of density, c33 and c55, from their first and second moments with Gaussian weights of one coarse spacing
+    /// around the node.
     fn normal(&self, along: &Weights) -> [f64; 3] {
         let fine = self.fine;
         let [press, shear] = fine.moduli();

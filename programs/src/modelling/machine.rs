@@ -222,8 +222,8 @@ impl Machine {
 fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>> {
     if speeds.len() > count {
         bail!(
-            "{} subdomains (ngpu= times ranks) are requested, but the mesh has {count} elements: there can \
-            be at most as many subdomains",
+            "{} subdomains (ngpu= times ranks) are requested, but the mesh has only {count} elements, and each \
+            subdomain needs one: give a smaller ngpu=, or start fewer ranks",
             speeds.len()
         );
     }

@@ -28,7 +28,7 @@ struct Trial {
 }
 
 fn trials() -> impl Strategy<Value = (bool, Trial)> {
-    // A volume takes ten times as long as a plane.
+    // A case in 3-D takes ten times as long as a case in 2-D.
     let flags = (
         prop::bool::weighted(0.75),
         any::<bool>(),

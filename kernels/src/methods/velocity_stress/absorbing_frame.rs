@@ -72,8 +72,8 @@ impl Frame {
 }
 
 impl Frame {
-    /// The sort key of a growing cell in the order of the search: the least key found in the parts of a model is the
-    /// key found in the whole.
+    /// The sort key of a cell with unstable layers in the order of the search: the least key found in the parts of a
+    /// model is the key found in the whole.
     pub fn order(&([z, x, y], [axis, other]): &Growing) -> [usize; 6] {
         [axis, [z, x, y][axis], other, y, x, z]
     }

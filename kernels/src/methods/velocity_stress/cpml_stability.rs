@@ -28,7 +28,7 @@ impl Watch {
         }
     }
 
-    /// The first growing cell of the blocks so far.
+    /// The first cell with unstable layers in the blocks so far.
     pub fn growing(&self) -> Option<Growing> {
         self.first.map(|(_, growing)| growing)
     }

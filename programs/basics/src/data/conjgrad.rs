@@ -177,7 +177,7 @@ fn descend(problem: &mut Problem<'_>, mut residual: Vec<f32>, iterations: i64) -
         problem.job.say(&format!("grad={}", format_g(length, 6)));
         ensure!(
             length.is_finite(),
-            "the gradient of iteration {iteration} is not finite"
+            "the gradient of iteration {iteration} is not finite: check the data and the operator"
         );
         if length == 0.0 {
             problem.job.say("the gradient is zero: nothing is left to do");

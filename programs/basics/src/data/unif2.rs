@@ -56,7 +56,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let depths = input.read_all_f32()?;
     ensure!(
         !depths.iter().any(|z| z.is_nan()),
-        "{} has depths that are not a number (NaN)",
+        "{} has depths that are NaN: give each interface a depth at every x",
         input.name()
     );
     let layers = interfaces + 1;

@@ -275,7 +275,10 @@ fn bar(
 ) -> Result<super::frame::Bar> {
     let low = job.double_opt("minval")?.unwrap_or(ends.0);
     let high = job.double_opt("maxval")?.unwrap_or(ends.1);
-    ensure!(low < high, "the bar would run from minval={low} to maxval={high}");
+    ensure!(
+        low < high,
+        "the bar would run from minval={low} to maxval={high}: minval= must be less than maxval="
+    );
     let mut steps = vec![WHITE; BAR_STEPS];
     let positive = job.flag("allpos")?;
     let drawn = levels.iter().zip(colours);

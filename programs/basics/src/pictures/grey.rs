@@ -176,7 +176,7 @@ pub fn raster(page: &mut Page, plane: &Plane, scale: &Scale, turns: Turns, finen
     };
     ensure!(
         place.width.is_finite() && place.height.is_finite(),
-        "the axes of the plane cannot be drawn: their sampling intervals are too small relative to their origins"
+        "the axes of the plane cannot be drawn: their sampling intervals are too small relative to their origins (sfput sets d1= o1= d2= o2=)"
     );
     let pixels = |length: f64| ((length * fineness).round() as usize).max(1);
     let (wide, high) = (pixels(place.width), pixels(place.height));

@@ -176,7 +176,7 @@ impl Identity {
         }
         if differences.is_empty() && header.label("sources") != Some(&self.sources_until(header.step)) {
             let until = format!(
-                "the sources of the first {} steps differ from the state",
+                "the sources of the first {} steps differ from those in the state",
                 header.step
             );
             differences.push(until);

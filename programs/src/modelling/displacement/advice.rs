@@ -56,7 +56,9 @@ pub fn fast(job: &Job, fastest: f64) {
 /// Warns of a wavelet that is zero everywhere.
 pub fn silent(job: &Job, shot: &Shot) {
     if shot.wavelet.iter().all(|&w| w == 0.0) {
-        job.warn("the wavelet is zero everywhere: the source injects nothing");
+        job.warn(
+            "the wavelet is zero everywhere, so the sources make no waves: check the file of the wavelet",
+        );
     }
 }
 

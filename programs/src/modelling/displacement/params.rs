@@ -38,8 +38,8 @@ stiffness in GPa; m, s, m/s and kg/m3 give Pa. The wavelet is subtracted: from t
 where its unit is that of the stiffness, or from the force density with ssou=n, where its unit is density times displacement \
 over time squared. The source is spread over the bell exp(-r^2/(0.5 nbell)) with r in nodes, which is not normalised. With \
 nbell=0 the whole wavelet acts on the node of the source, or is shared among its neighbours where the source lies between \
-nodes. Small bells also excite slow waves of two nodes, which the grid cannot propagate. In a tested case (nodes 5 m \
-apart, 12 Hz, vs 1100 m/s) those that precede P are 62 % of the largest wave with nbell=0, 36 % with 1, 11 % with 2, 3 % \
+nodes. Small bells also excite slow waves with a wavelength of two cells, which the grid cannot propagate. In a tested case (nodes \
+5 m apart, 12 Hz, vs 1100 m/s) those that precede P are 62 % of the largest wave with nbell=0, 36 % with 1, 11 % with 2, 3 % \
 with 3, 0.9 % with 4 and 0.3 % with 5; below 4 there is a warning.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Each \
@@ -90,8 +90,8 @@ macro_rules! params {
             Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
             Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
             Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width \
-            of the source bell in nodes, 4 or more: smaller ones also excite slow waves of two nodes, which \
-            the grid cannot propagate (see above); 0 is a point, for tests"),
+            of the source bell in nodes, 4 or more: smaller ones also excite slow waves with a wavelength of two \
+            cells, which the grid cannot propagate (see above); 0 is a point, for tests"),
             TDC,
             JDATA,
             JSNAP,

@@ -117,8 +117,8 @@ fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
     widest
 }
 
-/// The least half width of the bell with which waves of two nodes are below 1 % of the source's, in the case of the help
-/// text.
+/// The least half width of the bell with which waves of a wavelength of two cells are below 1 % of the largest wave, in
+/// the case that the help text describes.
 const SMOOTH: usize = 4;
 
 /// Refuses a source bell that does not fit into the grid at every possible position of the source. Warns of one so
@@ -126,7 +126,7 @@ const SMOOTH: usize = 4;
 pub fn bell(job: &Job, padded: &Padded, nbell: usize) -> anyhow::Result<()> {
     if nbell < SMOOTH {
         job.warn(&format!(
-            "nbell={nbell} also excites slow waves of two nodes, which the grid cannot propagate (in a tested case 36 % of the largest wave with nbell=1, 11 % with 2 and 3 % with 3): give nbell={SMOOTH} or more"
+            "nbell={nbell} also excites slow waves with a wavelength of two cells, which the grid cannot propagate (in a tested case 36 % of the largest wave with nbell=1, 11 % with 2 and 3 % with 3): give nbell={SMOOTH} or more"
         ));
     }
     let needed = 2 * nbell + 1;

@@ -36,7 +36,7 @@ pub(super) fn matched<const D: usize>(
     }
     let frequency = job.double_opt("fcpml")?;
     if pml.is_none() && frequency.is_some() {
-        job.warn("fcpml= has no effect without perfectly matched layers: give cpml= too");
+        job.warn("fcpml= has no effect without perfectly matched layers: give cpml=, too");
     }
     let pml = pml.map(|pml| Pml {
         profile: frequency.map_or(Profile::Strong, |frequency| Profile::Specfem { frequency }),

@@ -196,9 +196,9 @@ impl Records {
     ) -> anyhow::Result<Self> {
         let of_shot = |_| -> anyhow::Result<Recorded> {
             let mut values = Vec::new();
-            values
-                .try_reserve_exact(numbers * count)
-                .context("there is not enough memory for the records of the shots")?;
+            values.try_reserve_exact(numbers * count).context(
+                "there is not enough memory for the records of the shots: use fewer receivers or records",
+            )?;
             values.resize(numbers * count, 0.0);
             Ok(Recorded {
                 values,

@@ -83,7 +83,7 @@ pub fn cells(
                 "{}: at {} vp is {vp}, vs is {vs} and the density is {density}: all must be finite numbers, vp and the density positive and vs from 0 (a fluid) to {}",
                 files.join(" "),
                 cell_words(padded, bad.cell),
-                // At this ratio the bulk modulus of the plane or of the volume vanishes.
+                // At this ratio the bulk modulus vanishes in 2-D or 3-D.
                 if padded.ndim() == 3 { "0.866 vp" } else { "vp" }
             );
         }

@@ -70,7 +70,7 @@ pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Re
             ensure!(
                 most == requested,
                 "groups= requests {requested} shots at a time on {name}, which need {:.2} GB of memory, but \
-                {:.2} GB are free: at most {most} of them fit",
+                {:.2} GB are free: at most {most} of them fit, so give fewer groups",
                 bytes(requested) as f64 / 1e9,
                 free as f64 / 1e9
             );

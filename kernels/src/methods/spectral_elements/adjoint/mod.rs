@@ -424,7 +424,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
 
 /// The factor of the adjoint sources, from the largest of them and the largest displacement (m) or pressure (Pa) of
 /// the forward run: it makes the product of these two equal to `product`. A force of 1 N moves a point 100 m away in
-/// rock by some 1e-14 m, and the displacements of both runs should have a product near one; for sources of 1 Pa in
+/// rock by about 1e-14 m, and the displacements of both runs should have a product near one; for sources of 1 Pa in
 /// fluids the products are then 1e-4 to 1e4 there, and 1e-16 in rock.
 fn scale(strongest: f64, largest: f64, product: f64) -> f64 {
     let factor = product / (strongest * largest);

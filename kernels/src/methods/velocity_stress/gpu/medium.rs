@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Blocks in flight at once.
+/// Number of blocks that are in transfer at the same time.
 const DEPTH: usize = 2;
 /// Bytes of a block, summed over all arrays, which are enough to make the latency of a transfer negligible.
 const BLOCK_BYTES: usize = 32 << 20;
@@ -174,7 +174,7 @@ pub struct Upload<'a, T, A: Accelerator> {
     relaxing: Vec<T>,
     /// Converted lines for the devices, `[kept array][line][padded z]`.
     blocks: Vec<A::Pinned>,
-    /// Number of lines that fit a block.
+    /// Number of lines that fit into a block.
     capacity: usize,
     turn: usize,
     watch: Watch,

@@ -94,7 +94,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     );
     ensure!(
         requested.is_none_or(|requested| requested == kind.word()),
-        "type={} does not agree with {}, which holds {} data",
+        "type={} does not agree with {}, which holds {} data: leave out type=",
         requested.unwrap_or_default(),
         sources[0].input.name(),
         kind.word()

@@ -36,7 +36,7 @@ pub fn divisor(all: &[(f64, f64)]) -> Result<(f64, f64)> {
     let largest = sums.fold(0.0, f64::max);
     ensure!(
         largest < f64::from(i32::MAX),
-        "a coordinate of {largest} does not fit into the four bytes of a header"
+        "a coordinate of {largest} does not fit into the four bytes of a header: check the coordinates and origin="
     );
     let back = |(x, origin): (f64, f64), by: f64| ((x + origin) * by).round() / by - origin;
     // This is the error of sum, product and quotient in double precision, which is zero without an origin.

@@ -75,7 +75,7 @@ impl ReverseSweep {
                 match (1..requested).rev().find(fits) {
                     Some(fits) => error.context(format!(
                         "groups= requests {requested} shots at a time on a GPU, but its memory holds at most \
-                        {fits} of them"
+                        {fits} of them: give fewer groups"
                     )),
                     None => error,
                 }
