@@ -175,13 +175,17 @@ pub struct Plane<'a, T> {
 
 /// The update of the cells of a plane in a stage.
 pub(super) trait Formula<T: Real, const N: usize> {
+    /// Number of groups of quantities, at most four. Each has a loop of its own over the cells of a row: a loop over
+    /// all quantities of a long formula would need more pointers than a processor has registers.
+    const GROUPS: usize = 1;
+
     fn plane(&self) -> &Plane<'_, T>;
 
-    /// Computes one register of cells.
+    /// Computes one group of quantities for one register of cells.
     ///
     /// # Safety
     /// The cells must be writable only by this thread, and their neighbours readable.
-    unsafe fn cells<S: Simd, const FRAMED: bool>(
+    unsafe fn cells<S: Simd, const FRAMED: bool, const GROUP: usize>(
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],
@@ -204,10 +208,6 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
         }
     }
     let [start, low, high, end] = plane.z;
-    // Without vector instructions, which every current processor has, the framed code serves all cells: outside
-    // layers it has no effect.
-    let one_text = const { size_of::<S::f32s>() == size_of::<f32>() };
-    let (mask, start_of_line) = line_starts::<T>(plane.ahead > 0);
     for row in plane.rows.clone() {
         let upper = plane.lines(row);
         let (mut middle, mut lower) = (upper, upper);
@@ -218,28 +218,58 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
                 .wrapping_sub(high - low)
                 .wrapping_add(plane.layers[0].gap);
         }
-        for (z, framed, lines) in [
+        let parts = [
             (start..low, true, &upper),
             (low..high, (plane.framed)(row), &middle),
             (high..end, true, &lower),
-        ] {
-            let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
-            // These are not closures: the compiler would not inline so long a body into its only caller, and the body
-            // would lose the target features.
-            for i in cells.step_by(T::lanes::<S>()) {
-                if i & mask == start_of_line {
-                    formula.fetch(plane.at(row, i) + plane.ahead);
-                    if framed {
-                        lines.iter().for_each(|line| line.fetch(i + plane.ahead));
-                    }
+        ];
+        walk_row::<S, T, F, N, 0>(s, formula, &weights, row, &parts);
+        if F::GROUPS > 1 {
+            walk_row::<S, T, F, N, 1>(s, formula, &weights, row, &parts);
+        }
+        if F::GROUPS > 2 {
+            walk_row::<S, T, F, N, 2>(s, formula, &weights, row, &parts);
+        }
+        if F::GROUPS > 3 {
+            walk_row::<S, T, F, N, 3>(s, formula, &weights, row, &parts);
+        }
+    }
+}
+
+/// A part of a row: its cells, whether they lie in the frame, and its layers.
+type Part<'a, T> = (Range<usize>, bool, &'a [Line<T>; 3]);
+
+/// Visits every register of a row once, for one group of quantities.
+#[inline(always)]
+fn walk_row<S: Simd, T: Real, F: Formula<T, N>, const N: usize, const GROUP: usize>(
+    s: S,
+    formula: &F,
+    weights: &[[Lane<S, T>; N]; 3],
+    row: usize,
+    parts: &[Part<'_, T>; 3],
+) {
+    let plane = formula.plane();
+    // Without vector instructions, which every current processor has, the framed code serves all cells: outside
+    // layers it has no effect.
+    let one_text = const { size_of::<S::f32s>() == size_of::<f32>() };
+    let (mask, start_of_line) = line_starts::<T>(plane.ahead > 0);
+    for (z, framed, lines) in parts {
+        let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
+        // These are not closures: the compiler would not inline so long a body into its only caller, and the body
+        // would lose the target features.
+        for i in cells.step_by(T::lanes::<S>()) {
+            if GROUP == 0 && i & mask == start_of_line {
+                formula.fetch(plane.at(row, i) + plane.ahead);
+                if *framed {
+                    lines.iter().for_each(|line| line.fetch(i + plane.ahead));
                 }
-                let at = (row, opaque(i));
-                match one_text || framed {
-                    // SAFETY: guaranteed by the code that creates the formula.
-                    true => unsafe { formula.cells::<S, true>(s, &weights, at, lines) },
-                    // SAFETY: the same.
-                    false => unsafe { formula.cells::<S, false>(s, &weights, at, lines) },
-                }
+            }
+            let at = (row, opaque(i));
+            match one_text || *framed {
+                // SAFETY: guaranteed by the code that creates the formula.
+                true => unsafe { formula.cells::<S, true, GROUP>(s, weights, at, lines) },
+                // SAFETY: the same.
+                false => unsafe { formula.cells::<S, false, GROUP>(s, weights, at, lines) },
             }
         }
     }
@@ -395,7 +425,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const KEEP: bool> Formula<T, N>
     }
 
     #[inline(always)]
-    unsafe fn cells<S: Simd, const FRAMED: bool>(
+    unsafe fn cells<S: Simd, const FRAMED: bool, const GROUP: usize>(
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],

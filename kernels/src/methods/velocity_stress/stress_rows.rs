@@ -64,7 +64,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
     }
 
     #[inline(always)]
-    unsafe fn cells<S: Simd, const FRAMED: bool>(
+    unsafe fn cells<S: Simd, const FRAMED: bool, const GROUP: usize>(
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],

@@ -45,65 +45,90 @@ impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for AdjointForce
 }
 
 impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for AdjointForce<'_, T, NDIM, N> {
+    /// In 3-D each component.
+    const GROUPS: usize = if NDIM == 3 { 3 } else { 1 };
+
     fn plane(&self) -> &Plane<'_, T> {
         &self.plane
     }
 
     #[inline(always)]
-    unsafe fn cells<S: Simd, const FRAMED: bool>(
+    unsafe fn cells<S: Simd, const FRAMED: bool, const GROUP: usize>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        at: (usize, usize),
+        lines: &[Line<T>; 3],
+    ) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            if NDIM == 3 {
+                return self.component::<S, FRAMED>(s, weights, at, lines, GROUP);
+            }
+            for_each_axis!(NDIM, t => { self.component::<S, FRAMED>(s, weights, at, lines, t) });
+        }
+    }
+
+    fn fetch(&self, _at: usize) {}
+}
+
+impl<T: Real, const NDIM: usize, const N: usize> AdjointForce<'_, T, NDIM, N> {
+    /// Updates the adjoint force along axis `t`, its sums, and the reconstructed velocity.
+    ///
+    /// # Safety
+    /// The requirements of [`Formula::cells`] apply.
+    #[inline(always)]
+    unsafe fn component<S: Simd, const FRAMED: bool>(
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],
         (row, i): (usize, usize),
         lines: &[Line<T>; 3],
+        t: usize,
     ) {
         let at = self.plane.at(row, i);
         // SAFETY: guaranteed by the caller.
         unsafe {
-            for_each_axis!(NDIM, t => {
-                let mut back = Lane::splat(s, T::of(0.0));
-                for_each_axis!(NDIM, a => {
-                    let part = kept::stretched_strains(NDIM) + rank(NDIM, t);
-                    let from = [self.strain[PAIR[t][a]].wrapping_add(at), part_of(&lines[a], part, i)];
-                    let stride = self.plane.stride[a];
-                    back = back + slope_of::<S, T, N, FRAMED>(s, from, stride, &weights[a], a == t);
-                });
-                if let Some((velocity, sums)) = &self.sums {
-                    let p = sums[t].add(at);
-                    (Lane::load(s, p.cast_const()) - Lane::load(s, velocity[t].add(at)) * back).store(p);
-                }
-                let b = Lane::load(s, self.b[t].add(at));
-                let force = self.force[t].add(at);
-                let mut f = Lane::load(s, force.cast_const()) - b * back;
-                if FRAMED {
-                    f = self.plane.damped(s, f, row, i);
-                }
-                f.store(force);
-                if FRAMED {
-                    for_each_axis!(NDIM, a => {
-                        let (line, slope) = (&lines[a], Slope::of_stress(t, a));
-                        if line.stretches(slope) {
-                            let part = kept::FORCES + rank(NDIM, t);
-                            let stretched = unstretched(s, f, line, (slope, part), i);
-                            let part = kept::stretched_forces(NDIM) + rank(NDIM, t);
-                            (stretched - f).store(line.psi.wrapping_add(part * line.component + i));
-                        }
-                    });
-                }
-                if let Some(waves) = &self.waves
-                    && waves.rows.contains(&row)
-                {
-                    let mut sum = Lane::splat(s, T::of(0.0));
-                    for_each_axis!(NDIM, a => {
-                        let from = waves.stress[PAIR[t][a]].wrapping_add(at);
-                        sum = sum + derive(s, from, self.plane.stride[a], &weights[a], a == t);
-                    });
-                    let v = Lane::load(s, waves.from[t].add(at));
-                    (v - b * sum).store(waves.to[t].add(at));
-                }
+            let mut back = Lane::splat(s, T::of(0.0));
+            for_each_axis!(NDIM, a => {
+                let part = kept::stretched_strains(NDIM) + rank(NDIM, t);
+                let from = [self.strain[PAIR[t][a]].wrapping_add(at), part_of(&lines[a], part, i)];
+                let stride = self.plane.stride[a];
+                back = back + slope_of::<S, T, N, FRAMED>(s, from, stride, &weights[a], a == t);
             });
+            if let Some((velocity, sums)) = &self.sums {
+                let p = sums[t].add(at);
+                (Lane::load(s, p.cast_const()) - Lane::load(s, velocity[t].add(at)) * back).store(p);
+            }
+            let b = Lane::load(s, self.b[t].add(at));
+            let force = self.force[t].add(at);
+            let mut f = Lane::load(s, force.cast_const()) - b * back;
+            if FRAMED {
+                f = self.plane.damped(s, f, row, i);
+            }
+            f.store(force);
+            if FRAMED {
+                for_each_axis!(NDIM, a => {
+                    let (line, slope) = (&lines[a], Slope::of_stress(t, a));
+                    if line.stretches(slope) {
+                        let part = kept::FORCES + rank(NDIM, t);
+                        let stretched = unstretched(s, f, line, (slope, part), i);
+                        let part = kept::stretched_forces(NDIM) + rank(NDIM, t);
+                        (stretched - f).store(line.psi.wrapping_add(part * line.component + i));
+                    }
+                });
+            }
+            if let Some(waves) = &self.waves
+                && waves.rows.contains(&row)
+            {
+                let mut sum = Lane::splat(s, T::of(0.0));
+                for_each_axis!(NDIM, a => {
+                    let from = waves.stress[PAIR[t][a]].wrapping_add(at);
+                    sum = sum + derive(s, from, self.plane.stride[a], &weights[a], a == t);
+                });
+                let v = Lane::load(s, waves.from[t].add(at));
+                (v - b * sum).store(waves.to[t].add(at));
+            }
         }
     }
-
-    fn fetch(&self, _at: usize) {}
 }

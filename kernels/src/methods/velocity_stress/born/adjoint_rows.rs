@@ -76,12 +76,15 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSi
 impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
     for AdjointStress<'_, T, NDIM, N, LOSSY>
 {
+    /// In 3-D the normal stresses and each shear stress.
+    const GROUPS: usize = if NDIM == 3 { 4 } else { 1 };
+
     fn plane(&self) -> &Plane<'_, T> {
         &self.plane
     }
 
     #[inline(always)]
-    unsafe fn cells<S: Simd, const FRAMED: bool>(
+    unsafe fn cells<S: Simd, const FRAMED: bool, const GROUP: usize>(
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],
@@ -90,14 +93,15 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
     ) {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            self.normals::<S, FRAMED>(s, weights, at, lines);
-            for_each_axis!(NDIM, t => {
-                for_each_axis!(NDIM, a => {
-                    if a > t {
-                        self.shear::<S, FRAMED>(s, weights, at, lines, [t, a]);
-                    }
-                });
-            });
+            match GROUP {
+                0 => self.normals::<S, FRAMED>(s, weights, at, lines),
+                1 => self.shear::<S, FRAMED>(s, weights, at, lines, [0, 2]),
+                2 => self.shear::<S, FRAMED>(s, weights, at, lines, [0, 1]),
+                _ => self.shear::<S, FRAMED>(s, weights, at, lines, [1, 2]),
+            }
+            if NDIM == 2 {
+                self.shear::<S, FRAMED>(s, weights, at, lines, [0, 2]);
+            }
         }
     }
 

@@ -156,7 +156,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Of<'_, T, NDI
     }
 
     #[inline(always)]
-    unsafe fn cells<S: Simd, const FRAMED: bool>(
+    unsafe fn cells<S: Simd, const FRAMED: bool, const GROUP: usize>(
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],
