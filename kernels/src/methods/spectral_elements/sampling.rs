@@ -249,3 +249,44 @@ fn holds<const D: usize>(
     let local = locator.local(element, x);
     local.is_some_and(|(_, beyond)| beyond <= ON_SIDE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::Parts;
+
+    /// A node belongs to the region of its elements, also on the rim of the mesh; a node between two regions belongs to
+    /// neither. The mesh is a square of each region; the grid begins a step before it and ends with it.
+    #[test]
+    fn nodes_belong_to_the_region_around_them() {
+        let mesh = Mesh::new(Parts::<2> {
+            nodes: vec![
+                [0.0, 0.0],
+                [1.0, 0.0],
+                [2.0, 0.0],
+                [0.0, 1.0],
+                [1.0, 1.0],
+                [2.0, 1.0],
+            ],
+            per_element: 4,
+            elements: vec![0, 1, 4, 3, 1, 2, 5, 4],
+            regions: vec![0, 1],
+            ..Parts::default()
+        });
+        let lattice = Lattice {
+            n: [10, 6],
+            o: [-0.25; 2],
+            d: [0.25; 2],
+        };
+        let expected = |k: usize| match (k / 6, k % 6) {
+            (x @ 1..=9, 1..=5) => match x.cmp(&5) {
+                std::cmp::Ordering::Less => 0,
+                std::cmp::Ordering::Equal => BETWEEN,
+                std::cmp::Ordering::Greater => 1,
+            },
+            _ => OUTSIDE,
+        };
+        let expected: Vec<u32> = (0..lattice.nodes()).map(expected).collect();
+        assert_eq!(owners(&mesh.expect("two squares"), &lattice), expected);
+    }
+}
