@@ -157,3 +157,23 @@ fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<V
     refuse_low_quality(key, factors.as_deref().unwrap_or_default())?;
     Ok(factors)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::lowest;
+
+    /// A factor of 0 stands for no attenuation, and impossible factors are found wherever they are.
+    #[test]
+    fn the_lowest_factor_is_the_strongest_attenuation() {
+        for (factors, expected) in [
+            (&[80.0, 0.0, 40.0, 200.0][..], 40.0),
+            (&[0.0, f32::INFINITY, 30.0], 30.0),
+            (&[0.0, 0.0], 0.0),
+            (&[], 0.0),
+            (&[20.0, -3.0, 10.0], -3.0),
+        ] {
+            assert_eq!(lowest(factors), expected, "{factors:?}");
+        }
+        assert!(lowest(&[20.0, f32::NAN, 10.0]).is_nan());
+    }
+}
