@@ -133,6 +133,11 @@ fn data_of_other_surveys_are_refused_with_their_axes() {
     let of = |program: &str| line.replace("sfvsfd2d-gpu", program);
     let (back, image) = (of("sfvsgrad2d-gpu"), of("sfvsrtm2d-gpu"));
     check_messages(&desk, &[("{back}", &back), ("{image}", &image)], SURVEYS);
+    // Other shots would not help data of two receivers.
+    desk.ran("sfbasics window n1=2 n4=1 squeeze=n < data.rsf > narrow.rsf");
+    let run = desk.sh(&format!("{back} < narrow.rsf > out.rsf"));
+    let ends = |line: &str| line.contains("n1=2 n2=2 n3=30 n4=1") && line.ends_with("n3 times, n4=3 shots");
+    assert!(run.code == 1 && run.err.lines().any(ends), "{run:?}");
 }
 
 const SILENT: &str = "

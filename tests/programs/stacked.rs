@@ -249,6 +249,20 @@ fn misfits(desk: &Desk, state: &[u8]) {
     desk.dataset("rec2.rsf", "n1=2 n2=3 o2=5 d2=2", &receivers);
 }
 
+/// A pipe does not keep its data, so a linearised survey into a pipe cannot be resumed, and a warning says so.
+#[test]
+fn a_survey_into_a_pipe_cannot_be_resumed() {
+    let desk = desk(2, 60);
+    let line = format!("sfvsborn2d-gpu {} checkpoint=state < dm.rsf", words(2, 60));
+    for (target, warns) in [("| cat > out.rsf", true), ("> out.rsf", false)] {
+        let run = desk.sh(&format!("{line} {target}"));
+        let warned = run.err.contains(
+            "standard output is a pipe, whose data are not kept: this survey can be saved but not resumed",
+        );
+        assert!(run.code == 0 && warned == warns, "{target}: {run:?}");
+    }
+}
+
 /// A run continues from the state after the second-to-last shot, and is refused if that state does not fit.
 #[test]
 fn states_that_do_not_fit_are_refused() {
