@@ -200,6 +200,33 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
     }
 }
 
+/// A mute ends in a taper of twelve samples, the default of both programs: a squared sine that would be 0 before its
+/// first sample and 1 behind its last.
+#[test]
+fn mutes_end_in_a_taper_of_twelve_samples() {
+    let bench = Bench::new();
+    bench.run(
+        "sfmath n1=101 d1=0.01 n2=1 o2=1 d2=1 output=1 > one.rsf; sfmath n1=101 d1=0.01 output=2 > v.rsf",
+    );
+    bench.run("sfvscan < one.rsf half=n v0=2 dv=1 nv=1 weight=n | sfscale dscale=101 > scan.rsf");
+    bench.run("sfnmo < one.rsf velocity=v.rsf half=n > nmo.rsf");
+    let taper: Vec<f32> = (1..=12)
+        .map(|i| (std::f32::consts::PI / 26.0 * i as f32).sin().powi(2))
+        .collect();
+    for name in ["scan.rsf", "nmo.rsf"] {
+        let trace = bench.reals(name);
+        // A scan does not mute sample 0, which no other precedes.
+        let last = trace[..50].iter().rposition(|x| *x == 0.0).unwrap();
+        let rest = &trace[last + 1..];
+        // The average of a single trace differs from the trace by the rounding of its division by 101.
+        assert!(largest_difference(&rest[..12], &taper) < 1e-6, "{name}: {rest:?}");
+        assert!(
+            rest[12..20].iter().all(|x| (x - 1.0).abs() < 1e-6),
+            "{name}: {rest:?}"
+        );
+    }
+}
+
 #[test]
 fn scans_of_corrected_gathers_and_of_amplitudes_that_change() {
     let bench = Bench::new();

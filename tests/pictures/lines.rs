@@ -226,6 +226,18 @@ fn wiggles_stand_at_their_traces_and_fill_what_is_above_zero() {
     assert!(pale > 2000, "timing lines: {pale}");
 }
 
+/// Flows of Madagascar call scalebar= wantscalebar=, also in programs that draw no bar.
+#[test]
+fn the_scale_bar_has_two_names() {
+    let desk = Desk::new();
+    traces(&desk);
+    for program in ["contour", "dots", "graph", "grey", "wiggle"] {
+        let [bar, alias] = ["scalebar", "wantscalebar"]
+            .map(|name| desk.picture(&format!("{program} {name}=y format=svg"), "traces"));
+        assert_eq!((&*alias.1, alias.0 == bar.0), ("", true), "{program}");
+    }
+}
+
 #[test]
 fn wiggles_at_given_positions() {
     let desk = Desk::new();
