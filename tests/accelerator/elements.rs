@@ -18,7 +18,7 @@ use kernels::methods::spectral_elements::{Engine, Followed, Grain, Lumping, Quan
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::group::Group;
 use kernels::parallel::options::{ParallelOptions, Transport};
-use kernels::time_loop::state::{Checkpoints, Every};
+use kernels::time_loop::state::{Checkpoints, Every, read_header};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -446,6 +446,11 @@ pub fn saved_runs_of_elements_go_on_anywhere<A: Accelerator>(machines: &Machines
     let (plane, volume) = shared();
     goes_on(machines, &plane);
     goes_on(machines, &volume);
+    // 8 x 6 elements of degree 4 have 33 x 25 points, each of which has its own block of every field.
+    let (_, states) = saved(on_processors(&plane), None, 11).expect("the shot runs");
+    let header = read_header(&mut MemorySource(&states[0].1)).expect("a valid state");
+    let blocks = |name: &str| header.arrays.iter().find(|a| a.name == name).map(|a| a.blocks);
+    assert_eq!(["displacement", "potential"].map(blocks), [Some(33 * 25); 2]);
 }
 
 /// A few short runs that use every kernel, for tools that watch each access.

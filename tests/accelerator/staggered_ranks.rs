@@ -131,6 +131,13 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
             let taken = simulation.bytes();
             simulation.disconnect(ranks).expect("the neighbours disconnect");
             assert_eq!(simulation.bytes(), taken, "the memory of messages stays counted");
+            simulation.connect(ranks, way).expect("they connect again");
+            assert_eq!(
+                simulation.bytes(),
+                taken,
+                "new messages take the place of the old"
+            );
+            simulation.disconnect(ranks).expect("they disconnect again");
             // Rank 0 has a neighbour only above, and rank 1 only below.
             (tapes, ways, taken - before)
         });

@@ -459,16 +459,16 @@ fn a_thread_binds_its_device_once() {
     });
 }
 
+/// The number of texts that the fake compiler has compiled.
+fn compiled() -> usize {
+    let counted = std::env::var_os("FAKE_COMPILED").expect("the machine is set");
+    let lines = std::fs::read_to_string(Path::new(&counted)).expect("it was written");
+    lines.lines().count()
+}
+
 #[test]
 fn a_text_is_compiled_once() {
     on_fake("a_text_is_compiled_once", &[], || {
-        let counted = std::env::var_os("FAKE_COMPILED").expect("the machine is set");
-        let compiled = || {
-            std::fs::read_to_string(Path::new(&counted))
-                .expect("it was written")
-                .lines()
-                .count()
-        };
         for _ in 0..3 {
             kernels(&open(0));
         }
@@ -477,5 +477,17 @@ fn a_text_is_compiled_once() {
             .load(&source("// another"), &["add"])
             .expect("it compiles");
         assert_eq!(compiled(), 2);
+    });
+}
+
+/// Machine code runs on one architecture only, so each of two unlike devices gets its own.
+#[test]
+fn a_text_is_compiled_for_every_architecture() {
+    let unlike = [("FAKE_CAPABILITY", "90,120")];
+    on_fake("a_text_is_compiled_for_every_architecture", &unlike, || {
+        for (number, expected) in [(0, 1), (1, 2), (0, 2), (1, 2)] {
+            kernels(&open(number));
+            assert_eq!(compiled(), expected, "device {number}");
+        }
     });
 }

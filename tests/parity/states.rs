@@ -10,6 +10,7 @@ use kernels::boundary::one_way::Form;
 use kernels::communicator::{Alone, Communicator};
 use kernels::device::cpu::Cpu;
 use kernels::error::StateError;
+use kernels::grid::{Grid, Padded};
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::gather::SnapshotWriter;
@@ -323,4 +324,22 @@ fn bad_states_are_refused_in_a_sentence() {
             "{words:?}"
         );
     }
+}
+
+/// States are written in pieces of 4 MiB and read in pieces of 8 MiB. A component of displacement is longer here, and its
+/// last piece shorter.
+#[test]
+fn a_state_of_many_pieces_goes_on() {
+    let mut world = World::plane();
+    world.padded = Padded::new(&Grid::new_2d([1448, 1416], [0.0; 2], [1.0, 0.9]), 12);
+    world.steps = 4;
+    world.receivers = vec![[9.3, 13.0, 0.0], [8.0, 22.0, 0.0]];
+    let component = world.padded.cells() * size_of::<f32>();
+    assert!(component > 8 << 20 && !component.is_multiple_of(4 << 20));
+    let shot = world.shot(settings()[0]);
+    let all = [world.padded.planes()];
+    let (whole, states) = saved(&world, &shot, 2, (2, &all));
+    let (step, state) = &states[0];
+    let tape = resumed(&world, &shot, state, (2, &all));
+    assert_eq!(difference(&from_step(&whole, *step), &tape), None);
 }

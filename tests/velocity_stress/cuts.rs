@@ -5,6 +5,7 @@ use crate::desk::{frame, isotropic, layer, run_on, run_with, shot, source};
 use crate::shots::{Tape, magnitude, medium};
 use kernels::device::caches::Caches;
 use kernels::device::cpu::{Cpu, Tile};
+use kernels::device::simd::Real;
 use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::attenuation::Mechanisms;
@@ -180,5 +181,27 @@ fn tiles_have_the_cells_that_are_requested() {
             words.starts_with(&format!("tiles of {whole_lines} cells along z")),
             "{cells}: {words}"
         );
+    }
+}
+
+/// A tile of numbers of eight bytes is as large as one of numbers of four bytes if the cache is twice as large.
+#[test]
+fn tiles_follow_the_bytes_of_a_number() {
+    fn tile<T: Real + Default + bytemuck::Pod>(kilobytes: usize) -> String {
+        let s = ready(shot(0.1, 4, frame(9, layer(3.5, 0.5))), 3);
+        let padded = s.frame.around(&grid(3));
+        let cpu = Cpu::new(1).unwrap().with_caches(Caches::given(kilobytes << 10));
+        let slabs = SLABS.partition(padded.planes(), 1).unwrap();
+        let raw = medium::<T>(&padded, layers);
+        let run = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a valid shot");
+        run.tiles().split(';').next().unwrap_or_default().to_string()
+    }
+    for kilobytes in [96, 128] {
+        let [single, double, wide] = [
+            tile::<f32>(kilobytes),
+            tile::<f64>(kilobytes),
+            tile::<f64>(2 * kilobytes),
+        ];
+        assert!(single != double && single == wide, "{single}; {double}; {wide}");
     }
 }
