@@ -272,6 +272,12 @@ fn ranks_of_different_shots_refuse_to_run() {
             "{other}: {}",
             done.err
         );
+        if let Some((name, _)) = other.split_once('=') {
+            let of_ranks = messages[0].split_once(", rank 1 has ");
+            let names_it =
+                of_ranks.is_some_and(|(first, second)| !first.contains(name) && second.contains(name));
+            assert!(names_it, "{other}: {}", done.err);
+        }
     }
     // Parameters that only change the messages may differ between ranks.
     let done = launch(
