@@ -214,7 +214,7 @@ fn words_without_effect_and_units_that_are_not_si_are_warned_of() {
         ("den=slow.rsf", "the density is 3 kg/m3 at a node of den="),
         (
             "rec=km.rsf",
-            "all 3 receivers lie within the distance between two neighbouring points of the mesh: check that rec= has the unit",
+            "all 3 receivers lie within the distance between two neighbouring points of the mesh: check that rec= is in the unit",
         ),
     ] {
         // Speeds that do not form a medium end the run after the message.

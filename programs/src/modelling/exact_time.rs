@@ -101,7 +101,7 @@ impl Timing {
         (self.begins > AT_REST).then(|| {
             format!(
                 "the wavelet begins with {:.0} % of its largest value, and this jump contains all frequencies, up to {:.4}: delay it, \
-and let its samples grow from 0 (the middle of a Ricker wavelet of frequency f must come at 1.5/f or later); only then refine the grid",
+and let its samples grow from 0 (the middle of a Ricker wavelet of frequency f must come at 1.5/f or later); look at the grid only after that",
                 100.0 * self.begins, self.band.max
             )
         })
