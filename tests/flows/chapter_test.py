@@ -1,5 +1,6 @@
 """Chapters as readers use them: copied to another place, with other parameters, and with programs that are only on PATH."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -113,6 +114,34 @@ class Chapters(Scratch):
         # The help of the suite, and -C with a folder, work everywhere.
         self.assertIn("scons notebooks", self.run_flows("--help").stdout)
         self.assertIn("/flow", self.run_flows("-C", os.path.dirname(self.write("flow/SConstruct", "print(Dir('.').abspath)"))).stdout)
+
+    def test_the_coarse_grid_of_the_first_chapter_has_the_points_that_its_answer_says(self):
+        """Answer 2: a grid of half as many cells along each axis keeps the nodes of its frame. Points take more time on
+        a small grid, so its share of the time is larger than its share of the points."""
+        folder = os.path.join(USER, "01-first-shot")
+        with open(os.path.join(folder, "SConstruct"), encoding="utf-8") as flow:
+            text = flow.read()
+        nz, nx = (int(re.search(rf"\b{name}=(\d+)", text)[1]) for name in ("nz", "nx"))
+        frame = re.search(r"dabc=y nb=(\d+)", text)[1]
+        points = []
+        for n1, n2, d in ((nz, nx, 0.005), (nz // 2 + 1, nx // 2 + 1, 0.01)):
+            axes = f"n1={n1} d1={d} n2={n2} d2={d}"
+            line = f"""
+                set -e; PATH={NAMES}:$PATH
+                sfspike {axes} mag=2.2 > den.rsf; sfspike {axes} n3=4 nsp=4 k3=1,2,3,4 mag=8.8,3.168,8.8,2.464 > ccc.rsf
+                sfspike n1=2 n2=1 mag=1 > sou.rsf; sfspike n1=1 n2=2 n3=100 d3=0.0005 | sfmath output="sin(0.03*x3/0.0005)" > wave.rsf
+                sfewefd2d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=sou.rsf ssou=y dabc=y nb={frame} plan=y < wave.rsf > plan.rsf
+                """
+            done = subprocess.run(["bash", "-c", line], cwd=self.folder, env=clean(os.environ), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            padded = re.search(rf"with the frame of {frame} nodes z (\d+) x x (\d+)", done.stderr)
+            points.append(int(padded[1]) * int(padded[2]))
+        with open(os.path.join(folder, "README.md"), encoding="utf-8") as page:
+            answer = page.read()
+        of_points = int(re.search(r"has (\d+) % of the points", answer)[1])
+        of_time = int(re.search(r"takes (\d+) % of the time", answer)[1])
+        self.assertEqual(of_points, round(100 * points[1] / points[0]))
+        self.assertGreater(of_time, of_points)
 
     def test_letters_of_madagascars_flows(self):
         self.flows("""

@@ -256,7 +256,7 @@ mod tests {
     use crate::mesh::Parts;
 
     /// A node belongs to the region of its elements, also on the rim of the mesh; a node between two regions belongs to
-    /// neither. The mesh is a square of each region; the grid begins a step before it and ends with it.
+    /// neither. The mesh has one square per region; the grid begins a step before it and ends with it.
     #[test]
     fn nodes_belong_to_the_region_around_them() {
         let mesh = Mesh::new(Parts::<2> {

@@ -237,7 +237,7 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
 }
 
 /// A part of a row: its cells, whether they lie in the frame, and its layers.
-type Part<'a, T> = (Range<usize>, bool, &'a [Line<T>; 3]);
+type RowPart<'a, T> = (Range<usize>, bool, &'a [Line<T>; 3]);
 
 /// Visits every register of a row once, for one group of quantities.
 #[inline(always)]
@@ -246,7 +246,7 @@ fn walk_row<S: Simd, T: Real, F: Formula<T, N>, const N: usize, const GROUP: usi
     formula: &F,
     weights: &[[Lane<S, T>; N]; 3],
     row: usize,
-    parts: &[Part<'_, T>; 3],
+    parts: &[RowPart<'_, T>; 3],
 ) {
     let plane = formula.plane();
     // Without vector instructions, which every current processor has, the framed code serves all cells: outside

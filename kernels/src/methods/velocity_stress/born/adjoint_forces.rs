@@ -45,7 +45,7 @@ impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for AdjointForce
 }
 
 impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for AdjointForce<'_, T, NDIM, N> {
-    /// In 3-D each component.
+    /// In 3-D each component is a group.
     const GROUPS: usize = if NDIM == 3 { 3 } else { 1 };
 
     fn plane(&self) -> &Plane<'_, T> {

@@ -76,7 +76,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSi
 impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
     for AdjointStress<'_, T, NDIM, N, LOSSY>
 {
-    /// In 3-D the normal stresses and each shear stress.
+    /// In 3-D the normal stresses are a group, and so is each shear stress.
     const GROUPS: usize = if NDIM == 3 { 4 } else { 1 };
 
     fn plane(&self) -> &Plane<'_, T> {
